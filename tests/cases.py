@@ -1,0 +1,258 @@
+"""A case: a query, how it is fed and what is done to the engine meanwhile, all of it plain values that print as code.
+
+`tests/checks.py` runs one through the engine and compares every step with the oracle. Rows are tuples in the order of
+the stream's columns; times are whole seconds, also where the column is a timestamp.
+"""
+
+from __future__ import annotations
+
+import datetime
+
+import numpy as np
+import pyarrow as pa
+from attrs import evolve, frozen
+from numba import njit
+
+import eddy
+from policies import Jisc
+from tests import naive
+
+EPOCH = datetime.datetime(1970, 1, 1)
+
+
+@frozen
+class S:
+    """A stream: its columns by type, its window as the oracle writes it, and its time column."""
+
+    columns: dict
+    window: tuple = ("unbounded",)
+    time: str | None = None
+
+
+@frozen
+class Case:
+    """A query and a list of steps.
+
+    A step is ``("push", stream, rows)``, ``("push", stream, rows, max_rows)``, ``("push_all", {stream: rows})``,
+    ``("migrate", plan)``, ``("demote", seed)`` or ``("reject", what, stream)``.
+    """
+
+    streams: dict
+    where: list
+    steps: list
+    plan: str | None = None
+    select: list | None = None
+    cross: bool = False
+    batch_size: int = 4096
+    background: int = 0
+    joins: str = "hash"
+    door: str = "query"
+    form: str = "list"
+    hold: bool = False
+
+
+# How a case is told to the library
+
+
+@njit
+def sum_is_even(x, y):
+    """Whether x and y are both odd or both even."""
+    return (x + y) % 2 == 0
+
+
+@njit
+def within_two(x, y):
+    """Whether x and y are at most two apart."""
+    return abs(x - y) <= 2
+
+
+USER = {"sum is even": sum_is_even, "within two": within_two}
+
+
+def text(tree):
+    """A predicate or expression of the oracle as SQL."""
+    kind, *rest = tree
+    if kind == "col":
+        return ".".join(rest)
+    if kind == "lit":
+        return literal(rest[0])
+    if kind == "in":
+        return f"{inner(rest[0])} IN ({', '.join(map(literal, rest[1]))})"
+    if kind == "between":
+        return "{} BETWEEN {} AND {}".format(*map(inner, rest))
+    if kind == "neg":
+        return f"-{inner(rest[0])}"
+    if kind == "abs":
+        return f"ABS({text(rest[0])})"
+    if kind == "not":
+        return f"NOT {inner(rest[0])}"
+    if kind in ("is null", "is not null"):
+        return f"{inner(rest[0])} {kind.upper()}"
+    return f" {kind.upper()} ".join(map(inner, rest))
+
+
+def inner(tree):
+    """Like `text`, in brackets unless it is one word."""
+    return text(tree) if tree[0] in ("col", "lit", "abs") else f"({text(tree)})"
+
+
+def literal(value):
+    """A value as SQL writes it."""
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    return str(value).upper() if isinstance(value, bool) else repr(value)
+
+
+def predicate(tree):
+    """A predicate as `eddy.Query` takes it: SQL, or the user's own function."""
+    if tree[0] == "user":
+        return eddy.predicate(USER[tree[1]], *map(text, tree[2:]))
+    return text(tree)
+
+
+def is_timestamp(stream):
+    """Whether the time column is a timestamp, so that widths are durations."""
+    return stream.time is not None and stream.columns[stream.time].startswith("timestamp")
+
+
+def window(stream):
+    """The library's window for the oracle's."""
+    kind, *size = stream.window
+    if kind == "unbounded":
+        return eddy.Unbounded()
+    (size,) = size
+    if kind == "rows":
+        return eddy.Rows(size)
+    if kind == "tumbling rows":
+        return eddy.Tumbling(rows=size)
+    width = f"{size} seconds" if is_timestamp(stream) else size
+    return eddy.Range(width) if kind == "range" else eddy.Tumbling(time=width)
+
+
+def bracket(stream):
+    """The window as `eddy.sql` writes it."""
+    kind, *size = stream.window
+    unit = " SECONDS" if is_timestamp(stream) else ""
+    form = {
+        "unbounded": "[UNBOUNDED]",
+        "rows": "[ROWS {}]",
+        "range": f"[RANGE {{}}{unit}]",
+        "tumbling rows": "[TUMBLING {} ROWS]",
+        "tumbling time": f"[TUMBLING {{}}{unit}]",
+    }
+    return form[kind].format(*size)
+
+
+def make_query(case):
+    """The case's query, made in Python or through SQL."""
+    if case.door == "sql":
+        schemas = {name: eddy.Stream(stream.columns, time=stream.time) for name, stream in case.streams.items()}
+        sources = ", ".join(f"{name} {bracket(stream)}" for name, stream in case.streams.items())
+        chosen = ", ".join(f'{item} AS "{item}"' for item in selected(case))
+        return eddy.sql(f"SELECT {chosen} FROM {sources} WHERE {' AND '.join(map(inner, case.where))}", schemas)
+    streams = {
+        name: eddy.Stream(stream.columns, window=window(stream), time=stream.time)
+        for name, stream in case.streams.items()
+    }
+    where = [predicate(tree) for tree in case.where]
+    return eddy.Query(streams, where=where, select=case.select, cross=case.cross)
+
+
+def make_engine(case, **options):
+    """An engine for the case; ``options`` go before the case's own."""
+    own = {"plan": case.plan, "batch_size": case.batch_size, "joins": case.joins}
+    return eddy.Eddy(make_query(case), **{**own, "migration": Jisc(background=case.background), **options})
+
+
+def selected(case):
+    """The columns of a result, as "A.x"."""
+    return case.select or [f"{name}.{column}" for name, stream in case.streams.items() for column in stream.columns]
+
+
+def batch(case, name, rows):
+    """Rows as a batch that the engine takes, in the case's form: lists, numpy or Arrow."""
+    columns = {}
+    for place, (column, kind) in enumerate(case.streams[name].columns.items()):
+        values = [row[place] for row in rows]
+        columns[column] = AS[case.form](values, kind)
+    return pa.table(columns) if case.form == "arrow" else columns
+
+
+def unit(kind):
+    """The unit of a timestamp type: "us" for "timestamp[us, UTC]"."""
+    return kind.partition("[")[2].rstrip("]").partition(",")[0] or "us"
+
+
+def as_list(values, kind):
+    """Plain Python values; times are datetimes."""
+    if kind.startswith("timestamp"):
+        return [None if value is None else moment(value) for value in values]
+    return values
+
+
+def as_numpy(values, kind):
+    """An array of the column's own type, masked where there are NULLs; strings stay a list."""
+    if kind == "string":
+        return values
+    fill = [0 if value is None else value for value in values]
+    if kind.startswith("timestamp"):
+        array = np.array(fill, "int64").astype("datetime64[s]").astype(f"datetime64[{unit(kind)}]")
+    else:
+        array = np.array(fill, kind)
+    missing = [value is None for value in values]
+    return np.ma.masked_array(array, missing) if any(missing) else array
+
+
+def as_arrow(values, kind):
+    """An Arrow array of the column's own type."""
+    if kind.startswith("timestamp"):
+        values = [None if value is None else moment(value) for value in values]
+        return pa.array(values, pa.timestamp(unit(kind)))
+    return pa.array(values, {"bool": pa.bool_(), "float32": pa.float32(), "float64": pa.float64()}.get(kind, kind))
+
+
+def moment(seconds):
+    """Seconds since 1970 as a datetime."""
+    return EPOCH + datetime.timedelta(seconds=seconds)
+
+
+AS = {"list": as_list, "numpy": as_numpy, "arrow": as_arrow}
+
+
+# What the oracle sees
+
+
+def merged(case, batches):
+    """The events of one `push_all`: by time if every stream has one, else by position; ties as declared."""
+    timed = all(stream.time is not None for stream in case.streams.values())
+    events = []
+    for turn, (name, stream) in enumerate(case.streams.items()):
+        for position, row in enumerate(batches.get(name, ())):
+            when = row[list(stream.columns).index(stream.time)] if timed else position
+            events.append((when, turn, position, name, row))
+    return [(name, row) for *_, name, row in sorted(events, key=lambda event: event[:3])]
+
+
+def step_events(case, step):
+    """The events that a step adds to the feed."""
+    if step[0] == "push":
+        return [(step[1], row) for row in step[2]]
+    return merged(case, step[1]) if step[0] == "push_all" else []
+
+
+def expected(case, limit=None):
+    """For each step the results of each of its events; shorter than the steps where `limit` was reached."""
+    parts = [step_events(case, step) for step in case.steps]
+    answers = iter(naive.join(case.streams, case.where, sum(parts, []), limit))
+    steps = []
+    for part in parts:
+        results = [next(answers, None) for _ in part]
+        if None in results:
+            break
+        steps.append(results)
+    return steps
+
+
+def cut(case, limit):
+    """The case without the steps from which on the oracle would try more than `limit` combinations."""
+    return evolve(case, steps=case.steps[: len(expected(case, limit))])
