@@ -1,0 +1,63 @@
+# Every command sets itself up: the first use makes .venv and installs into it, and so does the first use after
+# setup.cfg has changed; otherwise it starts at once.
+#
+#   make demo            a live 4-stream join whose plan changes while it runs (SECONDS=20 SEED=7)
+#   make test            the tests (ARGS="-k name")
+#   make bench           the benchmarks (ARGS="-k name")
+#   make fuzz MINUTES=5  random queries against the naive oracle
+#   make lint            ruff and mypy
+#   make clean           remove caches and build products; .venv stays
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+MINUTES ?= 1
+ARGS ?=
+
+.PHONY: help setup demo test bench fuzz lint clean
+
+help:
+	@sed -n '/^#   make/s/^#   //p' Makefile
+
+setup: $(STAMP)
+
+demo: $(STAMP)
+	@$(BIN)/eddy demo $(if $(SECONDS),--seconds $(SECONDS)) $(if $(SEED),--seed $(SEED))
+
+test: $(STAMP)
+	@$(BIN)/python -m pytest $(ARGS)
+
+bench: $(STAMP)
+	@$(BIN)/python -m pytest benchmarks --benchmark-only $(ARGS)
+
+fuzz: $(STAMP)
+	@$(BIN)/python -m tests.fuzz --minutes $(MINUTES)
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+clean:
+	rm -rf build dist *.egg-info .benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache spark-warehouse
+	find eddy stairs policies tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The stamp is touched last, so that an interrupted install is taken up again. An existing .venv keeps its Python.
+$(STAMP): setup.cfg pyproject.toml
+	@python=; \
+	for candidate in $(VENV)/bin/python "$$PYTHON" python3 python3.13 python3.12 python3.11 python3.10 python; do \
+	    if "$$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 10))' >/dev/null 2>&1; \
+	    then python=$$candidate; break; fi; \
+	done; \
+	if [ -z "$$python" ]; then \
+	    echo "Eddy needs Python 3.10 or newer, and none was found on PATH." >&2; \
+	    echo "Install one, or name it: make PYTHON=/path/to/python3.12 ..." >&2; \
+	    exit 1; \
+	fi; \
+	echo "Setting up $(VENV) with $$("$$python" --version) (PySpark alone is 450 MB: some minutes, once)"; \
+	if [ "$$python" != $(VENV)/bin/python ] && ! "$$python" -m venv --clear $(VENV); then \
+	    echo "$$python cannot make a virtual environment. On Debian and Ubuntu: apt install python3-venv" >&2; \
+	    exit 1; \
+	fi
+	@$(BIN)/python -m pip install --disable-pip-version-check -e '.[dev]'
+	@touch $@

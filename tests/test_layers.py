@@ -1,0 +1,98 @@
+"""Who may import whom, and what is installed. Read from the sources: nothing is imported here."""
+
+from __future__ import annotations
+
+import ast
+import configparser
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+LAYERS = ("stairs", "policies", "eddy")
+ALLOWED = {"stairs": set(), "policies": {"stairs"}, "eddy": {"stairs", "policies"}}
+"""For each package the others that it may import when it runs."""
+
+OUTSIDE = {"tests", "benchmarks"}
+
+
+def imports(source: str, package: str) -> set[tuple[str, bool]]:
+    """The top-level packages that a module of ``package`` imports, and whether for the type checker only."""
+    found: set[tuple[str, bool]] = set()
+
+    def visit(node: ast.AST, typing_only: bool) -> None:
+        if isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
+            for child in node.body:
+                visit(child, True)
+            for child in node.orelse:
+                visit(child, typing_only)
+            return
+        if isinstance(node, ast.Import):
+            found.update((alias.name.split(".")[0], typing_only) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            found.add((package if node.level else (node.module or "").split(".")[0], typing_only))
+        for child in ast.iter_child_nodes(node):
+            visit(child, typing_only)
+
+    visit(ast.parse(source), False)
+    return found
+
+
+def offences(source: str, package: str) -> set[str]:
+    """The packages of ours that this source imports and may not. Only `policies` may name `eddy` in its types."""
+    ours = {(name, typing) for name, typing in imports(source, package) if name in {*LAYERS, *OUTSIDE} - {package}}
+    return {
+        name
+        for name, typing_only in ours
+        if name not in ALLOWED[package] and not (typing_only and (package, name) == ("policies", "eddy"))
+    }
+
+
+def modules() -> list[Path]:
+    return [path for layer in LAYERS for path in sorted((ROOT / layer).rglob("*.py"))]
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_module_imports_only_lower_layers(path):
+    """`stairs` imports neither of the others; `policies` moves no tuples; nothing installed needs what is not."""
+    assert offences(path.read_text(), path.relative_to(ROOT).parts[0]) == set()
+
+
+@pytest.mark.parametrize(
+    "package, source, wrong",
+    [
+        ("stairs", "import numpy, stairs.ring", set()),
+        ("stairs", "import eddy.plan as plan", {"eddy"}),
+        ("stairs", "def f():\n    from policies.routing import Fixed", {"policies"}),
+        ("stairs", "if TYPE_CHECKING:\n    from eddy import Eddy", {"eddy"}),
+        ("policies", "from stairs import Stair\nfrom .base import Routing", set()),
+        ("policies", "import typing\nif typing.TYPE_CHECKING:\n    from eddy.plan import Plan", set()),
+        ("policies", "if TYPE_CHECKING:\n    pass\nelse:\n    import eddy", {"eddy"}),
+        ("policies", "try:\n    from eddy import Eddy\nexcept ImportError:\n    pass", {"eddy"}),
+        ("eddy", "import stairs, policies", set()),
+        ("eddy", "from tests.naive import join", {"tests"}),
+    ],
+)
+def test_the_rule_itself(package, source, wrong):
+    """The check sees imports wherever they stand, so its silence means something."""
+    assert offences(source, package) == wrong
+
+
+def test_the_packages_are_listed_and_tests_and_benchmarks_are_not_installed():
+    """Every package of the three, and no other, is in `setup.cfg`, and each of the three says that it is typed."""
+    setup = configparser.ConfigParser()
+    setup.read(ROOT / "setup.cfg")
+    listed = setup["options"]["packages"].split()
+    on_disk = {
+        ".".join(path.parent.relative_to(ROOT).parts) for layer in LAYERS for path in (ROOT / layer).rglob("__init__.py")
+    }
+    assert sorted(listed) == sorted(on_disk)
+    assert {name.split(".")[0] for name in listed} == set(LAYERS)
+    for layer in LAYERS:
+        assert setup["options.package_data"][layer] == "py.typed"
+        assert (ROOT / layer / "py.typed").is_file()
+
+
+def test_a_folder_of_modules_is_a_package():
+    """A folder without `__init__.py` would work here and be missing once installed."""
+    assert [path for path in modules() if not (path.parent / "__init__.py").is_file()] == []
