@@ -1,0 +1,23 @@
+"""Everything that Eddy raises on purpose. A message says what was wrong and what to do about it."""
+
+from __future__ import annotations
+
+
+class EddyError(Exception):
+    """The root of all errors of this library."""
+
+
+class QueryError(EddyError):
+    """The query cannot be built: a type, a name, a predicate or a window does not fit."""
+
+
+class PlanError(EddyError):
+    """The plan cannot be parsed, or does not cover each stream of the query exactly once."""
+
+
+class BatchError(EddyError):
+    """A batch was refused. The engine is as it was before the call."""
+
+
+class StateError(EddyError):
+    """The call does not fit the engine's state, for example a push while results are still being drawn."""
