@@ -1,0 +1,161 @@
+"""Kernels of the string pool: interning, and the moves that growth and sweeping need.
+
+A string has a record of three numbers, (start in the arena, length, hash), at the index that is its code. A free code
+has length -1, and its start is the next free code. The table is open addressing with linear probing: an entry is the
+hash's upper 32 bits above the code plus one, so that 0 means empty and most collisions end without a look at the
+record. Bytes are compared in the end: equal codes mean equal strings, whatever the hash does.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, types
+
+START, LENGTH, HASH = 0, 1, 2
+FREE, NEXT, USED, LIVE, HASH_MASK = 0, 1, 2, 3, 4
+"""Places in the pool's state: first free code or -1, first code never given out, arena bytes used, strings held, and
+a mask on hashes, all ones except in tests that want collisions."""
+UPPER = -(1 << 32)
+LOWER = (1 << 32) - 1
+
+_EIGHT = np.uint64(8)
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+_FINAL = np.uint64(0xD6E8FEB86659FD93)
+_HALF = np.uint64(32)
+
+_input = types.Array(types.uint8, 1, "C", readonly=True)
+_bytes = types.uint8[::1]
+_words = types.int64[::1]
+_records = types.int64[:, ::1]
+
+
+@njit(types.uint64(_input, types.uint64), nogil=True, cache=True, inline="always")
+def _word(data, at):
+    """Eight bytes as one number; unsigned indices spare the test for negative ones."""
+    word = np.uint64(0)
+    for i in range(np.uint64(8)):
+        word |= np.uint64(data[at + np.uint64(i)]) << (np.uint64(i) * _EIGHT)
+    return word
+
+
+@njit(types.int64(_input, types.uint64, types.uint64), nogil=True, cache=True)
+def _hash(data, at, length):
+    h = length * _FINAL
+    end = at + length
+    while at + _EIGHT <= end:
+        h = (h ^ _word(data, at)) * _MULTIPLIER
+        h ^= h >> _HALF
+        at += _EIGHT
+    tail = np.uint64(0)
+    if length >= _EIGHT:
+        tail = _word(data, end - _EIGHT)
+    else:
+        while at < end:
+            tail = (tail << _EIGHT) | np.uint64(data[at])
+            at += np.uint64(1)
+    h = (h ^ tail) * _MULTIPLIER
+    h ^= h >> _HALF
+    h *= _FINAL
+    return np.int64(h ^ (h >> _HALF))
+
+
+@njit(types.boolean(_input, types.uint64, _input, types.uint64, types.uint64), nogil=True, cache=True)
+def _same(left, at, right, start, length):
+    i = np.uint64(0)
+    while i + _EIGHT <= length:
+        if _word(left, at + i) != _word(right, start + i):
+            return False
+        i += _EIGHT
+    if length >= _EIGHT:
+        last = length - _EIGHT
+        return _word(left, at + last) == _word(right, start + last)
+    while i < length:
+        if left[at + i] != right[start + i]:
+            return False
+        i += np.uint64(1)
+    return True
+
+
+@njit(types.int64(types.int64, _words, _input, _words, _records, _bytes, _words, _words), nogil=True, cache=True)
+def intern(first, offsets, data, table, records, arena, state, codes):
+    """Codes of the strings from `first` on. Stops at a new string for which there is no room and returns its index."""
+    mask = table.size - 1
+    for i in range(first, codes.size):
+        codes[i] = _hash(data, np.uint64(offsets[i]), np.uint64(offsets[i + 1] - offsets[i])) & state[HASH_MASK]
+    for i in range(first, codes.size):
+        at, length, h = offsets[i], offsets[i + 1] - offsets[i], codes[i]
+        slot = h & mask
+        code = np.int64(-1)
+        while table[slot] != 0:
+            if (table[slot] ^ h) & UPPER == 0:
+                other = (table[slot] & LOWER) - 1
+                if records[other, HASH] == h and records[other, LENGTH] == length:
+                    if _same(data, np.uint64(at), arena, np.uint64(records[other, START]), np.uint64(length)):
+                        code = other
+                        break
+            slot = (slot + 1) & mask
+        if code < 0:
+            code = state[FREE]
+            used = state[USED]
+            if 2 * state[LIVE] >= table.size or used + length > arena.size:
+                return i
+            if code >= 0:
+                state[FREE] = records[code, START]
+            else:
+                code = state[NEXT]
+                if code == records.shape[0]:
+                    return i
+                state[NEXT] = code + 1
+            for j in range(length):
+                arena[used + j] = data[at + j]
+            records[code, START], records[code, LENGTH], records[code, HASH] = used, length, h
+            table[slot] = (h & UPPER) | (code + 1)
+            state[USED] = used + length
+            state[LIVE] += 1
+        codes[i] = code
+    return codes.size
+
+
+@njit(types.void(_records, _words, _words), nogil=True, cache=True)
+def place(records, state, table):
+    """Enter every string into an empty table."""
+    mask = table.size - 1
+    for code in range(state[NEXT]):
+        if records[code, LENGTH] >= 0:
+            h = records[code, HASH]
+            slot = h & mask
+            while table[slot] != 0:
+                slot = (slot + 1) & mask
+            table[slot] = (h & UPPER) | (code + 1)
+
+
+@njit(types.void(types.boolean[::1], _bytes, _records, _words, _bytes), nogil=True, cache=True)
+def compact(wanted, arena, records, state, fresh):
+    """Move the wanted strings to a fresh arena and free all other codes; the lowest free code is given out first."""
+    top = state[NEXT]
+    while top > 0 and not (wanted[top - 1] and records[top - 1, LENGTH] >= 0):
+        top -= 1
+    free, used, live = np.int64(-1), np.int64(0), np.int64(0)
+    for code in range(top - 1, -1, -1):
+        length = records[code, LENGTH]
+        if wanted[code] and length >= 0:
+            start = records[code, START]
+            for j in range(length):
+                fresh[used + j] = arena[start + j]
+            records[code, START] = used
+            used += length
+            live += 1
+        else:
+            records[code, LENGTH] = -1
+            records[code, START] = free
+            free = code
+    state[FREE], state[NEXT], state[USED], state[LIVE] = free, top, used, live
+
+
+@njit(types.void(_words, _words, _records, _bytes, _bytes), nogil=True, cache=True)
+def gather(codes, offsets, records, arena, out):
+    """The bytes of these strings, one after the other."""
+    for i in range(codes.size):
+        start, at = records[codes[i], START], offsets[i]
+        for j in range(offsets[i + 1] - at):
+            out[at + j] = arena[start + j]
