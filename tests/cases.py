@@ -1,12 +1,13 @@
-"""A case: a query, how it is fed and what is done to the engine meanwhile, all of it plain values that print as code.
+"""A case: a query, how it is fed and what is done to the engine meanwhile; plain values that print as code.
 
-`tests/checks.py` runs one through the engine and compares every step with the oracle. Rows are tuples in the order of
-the stream's columns; times are whole seconds, also where the column is a timestamp.
+`tests/checks.py` runs one through the engine and compares every step with the oracle. Rows are tuples in the
+order of the stream's columns; times are whole seconds, also where the column is a timestamp.
 """
 
 from __future__ import annotations
 
 import datetime
+import itertools
 
 import numpy as np
 import pyarrow as pa
@@ -33,8 +34,8 @@ class S:
 class Case:
     """A query and a list of steps.
 
-    A step is ``("push", stream, rows)``, ``("push", stream, rows, max_rows)``, ``("push_all", {stream: rows})``,
-    ``("migrate", plan)``, ``("demote", seed)`` or ``("reject", what, stream)``.
+    A step is ``("push", stream, rows)``, ``("push", stream, rows, max_rows)``,
+    ``("push_all", {stream: rows})``, ``("migrate", plan)`` or ``("reject", what, stream)``.
     """
 
     streams: dict
@@ -146,10 +147,14 @@ def bracket(stream):
 def make_query(case):
     """The case's query, made in Python or through SQL."""
     if case.door == "sql":
-        schemas = {name: eddy.Stream(stream.columns, time=stream.time) for name, stream in case.streams.items()}
+        schemas = {
+            name: eddy.Stream(stream.columns, time=stream.time) for name, stream in case.streams.items()
+        }
         sources = ", ".join(f"{name} {bracket(stream)}" for name, stream in case.streams.items())
         chosen = ", ".join(f'{item} AS "{item}"' for item in selected(case))
-        return eddy.sql(f"SELECT {chosen} FROM {sources} WHERE {' AND '.join(map(inner, case.where))}", schemas)
+        return eddy.sql(
+            f"SELECT {chosen} FROM {sources} WHERE {' AND '.join(map(inner, case.where))}", schemas
+        )
     streams = {
         name: eddy.Stream(stream.columns, window=window(stream), time=stream.time)
         for name, stream in case.streams.items()
@@ -166,7 +171,9 @@ def make_engine(case, **options):
 
 def selected(case):
     """The columns of a result, as "A.x"."""
-    return case.select or [f"{name}.{column}" for name, stream in case.streams.items() for column in stream.columns]
+    return case.select or [
+        f"{name}.{column}" for name, stream in case.streams.items() for column in stream.columns
+    ]
 
 
 def batch(case, name, rows):
@@ -208,7 +215,9 @@ def as_arrow(values, kind):
     if kind.startswith("timestamp"):
         values = [None if value is None else moment(value) for value in values]
         return pa.array(values, pa.timestamp(unit(kind)))
-    return pa.array(values, {"bool": pa.bool_(), "float32": pa.float32(), "float64": pa.float64()}.get(kind, kind))
+    return pa.array(
+        values, {"bool": pa.bool_(), "float32": pa.float32(), "float64": pa.float64()}.get(kind, kind)
+    )
 
 
 def moment(seconds):
@@ -243,7 +252,7 @@ def step_events(case, step):
 def expected(case, limit=None):
     """For each step the results of each of its events; shorter than the steps where `limit` was reached."""
     parts = [step_events(case, step) for step in case.steps]
-    answers = iter(naive.join(case.streams, case.where, sum(parts, []), limit))
+    answers = iter(naive.join(case.streams, case.where, itertools.chain(*parts), limit))
     steps = []
     for part in parts:
         results = [next(answers, None) for _ in part]

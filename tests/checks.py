@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import itertools
 import math
 from collections import Counter
 
@@ -44,7 +45,9 @@ class Book:
         stream = self.case.streams[name]
         row = self.rows[name][numbers[list(self.case.streams).index(name)]]
         value = row[list(stream.columns).index(column)]
-        return moment(value) if stream.columns[column].startswith("timestamp") and value is not None else value
+        return (
+            moment(value) if stream.columns[column].startswith("timestamp") and value is not None else value
+        )
 
 
 def plain(value):
@@ -72,10 +75,10 @@ def push(engine, case, step):
 
 
 def judge(book, wanted, results):
-    """Hold the results of one step against the oracle's: each once, in order of its latest event, with its values."""
+    """Hold a step's results against the oracle's: each once, in order of the latest event, with its values."""
     assert sum(map(len, results)) == sum(map(len, wanted)), describe(wanted, row_tuples(results))
     found = row_tuples(results)
-    assert Counter(found) == Counter(sum(wanted, [])), describe(wanted, found)
+    assert Counter(found) == Counter(itertools.chain(*wanted)), describe(wanted, found)
     order = [book.latest(numbers) for numbers in found]
     assert order == sorted(order), f"not in the order of the latest event: {found}"
     columns = [result.to_pydict() for result in results]
@@ -86,13 +89,13 @@ def judge(book, wanted, results):
 
 def describe(wanted, found):
     """What is wrong with the rows found, in a line."""
-    want = Counter(sum(wanted, []))
+    want = Counter(itertools.chain(*wanted))
     lost, extra = sorted((want - Counter(found)).elements()), sorted((Counter(found) - want).elements())
     return f"lost {len(lost)}: {lost[:8]}, extra {len(extra)}: {extra[:8]} of {want.total()}"
 
 
 def check(case, **options):
-    """Run the case and compare each push with the oracle; ``options`` of the engine go before the case's own."""
+    """Run the case and compare each push with the oracle; ``options`` go before the case's own."""
     return follow(case, make_engine(case, **options), expected(case))
 
 
@@ -108,8 +111,6 @@ def follow(case, engine, wanted):
                 judge(book, *held[-1])
         elif step[0] == "migrate":
             engine.migrate(step[1])
-        elif step[0] == "demote":
-            engine.demote(step[1])
         elif step[0] == "reject":
             refuse(engine, book, *step[1:])
     for want, results in held if case.hold else ():

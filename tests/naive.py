@@ -5,7 +5,8 @@ tuples, NULL is None, and a predicate is a small tuple such as ``("<", ("col", "
 A stream is described by anything that has
 
 - ``columns``: names of its columns, in the order of a row's values,
-- ``window``: ``("rows", n)``, ``("range", w)``, ``("tumbling rows", n)``, ``("tumbling time", w)`` or ``("unbounded",)``,
+- ``window``: ``("rows", n)``, ``("range", w)``, ``("tumbling rows", n)``, ``("tumbling time", w)``
+  or ``("unbounded",)``,
 - ``time``: the name of its time column, or None.
 """
 
@@ -16,8 +17,13 @@ import operator
 from bisect import bisect_left
 
 COMPARISONS = {
-    "=": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
-}  # fmt: skip
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 
 
 def divide(x, y):
@@ -72,7 +78,7 @@ def negation(part):
 
 
 def evaluator(tree, streams):
-    """A function of {stream: row} for a predicate or expression; predicates give True, False or None (unknown)."""
+    """A function of {stream: row} for an expression; predicates give True, False or None (unknown)."""
     kind, *rest = tree
     if kind == "col":
         stream, column = rest
@@ -136,7 +142,7 @@ def live_rows(stream, rows, now):
 
 
 def loop_order(first, streams, where):
-    """The streams, ``first`` in front; next always the one that makes most predicates testable. Saves time only."""
+    """The streams, ``first`` in front; next the one that makes most predicates testable. Saves time only."""
     order = [first]
     while len(order) < len(streams):
         rest = [name for name in streams if name not in order]
@@ -145,10 +151,10 @@ def loop_order(first, streams, where):
 
 
 def join(streams, where, events, limit=None):
-    """For each event ``(stream, row)`` the results it completes, as tuples of row numbers in the order of ``streams``.
+    """For each event ``(stream, row)`` the results it completes: row numbers, in the order of ``streams``.
 
-    A result takes one row of every stream, all in their windows when its latest row arrives, and satisfies every
-    predicate. ``limit`` bounds the combinations tried: once passed, the answer ends early, with fewer lists.
+    A result takes one row of every stream, all in their windows when its latest row arrives, and satisfies
+    every predicate. ``limit`` bounds the combinations tried: past it, the answer ends early.
     """
     tests = [(reads(tree), evaluator(tree, streams)) for tree in where]
     orders = {name: loop_order(name, streams, where) for name in streams}

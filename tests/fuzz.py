@@ -1,0 +1,160 @@
+"""Random cases against the oracle for as long as one likes: ``python -m tests.fuzz --minutes 10 [--seed 1]``.
+
+A failing case is made smaller by leaving things out, and printed as a test to paste.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import time
+
+from attrs import evolve, fields
+
+from tests.cases import Case, make_query
+from tests.checks import check
+from tests.strategies import Pick, large, small
+
+KINDS = {
+    "small": lambda pick: small(pick, chunks=pick.choice([0, 0, 20]), rejects=pick.choice([0, 0, 0, 20])),
+    "changing": lambda pick: small(pick, migrations=90, doors=("push",)),
+    "large": large,
+}
+
+
+def failure(case):
+    """The error that the case ends in, or None."""
+    try:
+        check(case)
+    except Exception as error:  # any error is a finding
+        return error
+    return None
+
+
+def valid(case):
+    """Whether the query can be made at all."""
+    try:
+        make_query(case)
+    except Exception:  # the smaller case is not one
+        return False
+    return True
+
+
+def smaller_lists(items):
+    """The list without a half, a quarter, ... of its items, and without each one."""
+    size = len(items) // 2
+    while size:
+        for start in range(0, len(items), size):
+            yield items[:start] + items[start + size :]
+        size //= 2
+
+
+def smaller_step(step):
+    """The step with fewer rows."""
+    if step[0] == "push":
+        for rows in smaller_lists(step[2]):
+            yield (*step[:2], rows, *step[3:])
+    elif step[0] == "push_all":
+        for name, rows in step[1].items():
+            yield ("push_all", {other: batch for other, batch in step[1].items() if other != name})
+            for fewer in smaller_lists(rows):
+                yield ("push_all", {**step[1], name: fewer})
+
+
+def smaller_cases(case):
+    """Cases with something left out: steps, rows, predicates, options."""
+    for steps in smaller_lists(case.steps):
+        yield evolve(case, steps=steps)
+    for place, step in enumerate(case.steps):
+        for smaller in smaller_step(step):
+            yield evolve(case, steps=[*case.steps[:place], smaller, *case.steps[place + 1 :]])
+    for place in range(len(case.where)):
+        yield evolve(case, where=case.where[:place] + case.where[place + 1 :])
+    for option in fields(Case):
+        if (
+            option.name not in ("streams", "where", "steps", "cross")
+            and getattr(case, option.name) != option.default
+        ):
+            yield evolve(case, **{option.name: option.default})
+    for size in (1, 2, 3):
+        if size < case.batch_size:
+            yield evolve(case, batch_size=size)
+    for name, stream in case.streams.items():
+        if stream.window != ("unbounded",):
+            yield evolve(case, streams={**case.streams, name: evolve(stream, window=("unbounded",))})
+
+
+def shrink(case, kind, seconds=60):
+    """A smaller case that ends in the same kind of error."""
+    end = time.monotonic() + seconds
+    progress = True
+    while progress and time.monotonic() < end:
+        progress = False
+        for candidate in smaller_cases(case):
+            if time.monotonic() > end:
+                break
+            if valid(candidate) and type(failure(candidate)) is kind:
+                case, progress = candidate, True
+                break
+    return case
+
+
+def as_test(case, seed, error):
+    """The case as a test function."""
+    lines = [
+        f"def test_found_by_seed_{seed}():",
+        f'    """{str(error).splitlines()[0] if str(error) else error!r}"""',
+    ]
+    lines += ["    check(", "        Case("]
+    for option in fields(Case):
+        value = getattr(case, option.name)
+        if value == option.default:
+            continue
+        if option.name == "steps":
+            lines += [
+                "            steps=[",
+                *[f"                {step!r}," for step in value],
+                "            ],",
+            ]
+        elif option.name == "streams":
+            rows = [f"                {name!r}: {stream!r}," for name, stream in value.items()]
+            lines += ["            streams={", *rows, "            },"]
+        else:
+            lines.append(f"            {option.name}={value!r},")
+    heading = ["from math import inf, nan  # noqa: F401", "", "from tests.cases import Case, S"]
+    return "\n".join([*heading, "from tests.checks import check", "", "", *lines, "        )", "    )"])
+
+
+def main(arguments=None):
+    """Run until the time is up or a case fails."""
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__.splitlines()[0])
+    parser.add_argument("--minutes", type=float, default=1.0, help="how long to search")
+    parser.add_argument(
+        "--seed", type=int, default=None, help="the first seed; the next cases count on from it"
+    )
+    options = parser.parse_args(arguments)
+    first = random.randrange(10**9) if options.seed is None else options.seed
+    start = time.monotonic()
+    seed = first
+    while time.monotonic() - start < 60 * options.minutes:
+        pick = Pick(seed)
+        kind = pick.choice(["small"] * 12 + ["changing"] * 6 + ["large"])
+        case = KINDS[kind](pick)
+        error = failure(case)
+        if error is not None:
+            print(
+                f"\nseed {seed} ({kind}): {type(error).__name__}: {error}\nmaking it smaller ...", flush=True
+            )
+            case = shrink(case, type(error))
+            print("\n" + as_test(case, seed, failure(case) or error) + "\n")
+            return 1
+        seed += 1
+        if sys.stdout.isatty():
+            print(f"\r{seed - first} cases, {time.monotonic() - start:.0f} s, no failure", end="", flush=True)
+    print(f"\r{seed - first} cases from seed {first} in {options.minutes:g} min: no failure")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,215 @@
+"""Random cases: queries, windows, feeds, how they are pushed, and plan changes on the way.
+
+Everything is decided through a `Pick`, so that hypothesis and `tests/fuzz.py` draw from one generator.
+"""
+
+from __future__ import annotations
+
+import random
+
+from attrs import define, field
+from hypothesis import strategies as st
+
+from tests import queries
+from tests.cases import Case, cut
+from tests.checks import BAD
+
+
+class Pick:
+    """Choices made by a seeded generator."""
+
+    def __init__(self, seed):
+        self._random = random.Random(seed)
+
+    def integer(self, low, high):
+        """A number from low to high, both included."""
+        return self._random.randint(low, high)
+
+    def choice(self, values):
+        """One of the values."""
+        return self._random.choice(values)
+
+    def chance(self, percent):
+        """True so often."""
+        return self._random.randrange(100) >= 100 - percent
+
+    def shuffled(self, values):
+        """The values in another order."""
+        return self._random.sample(list(values), len(values))
+
+    def some(self, values, least=1):
+        """A subset, in the order given."""
+        kept = set(self.shuffled(range(len(values)))[: self.integer(least, len(values))])
+        return [value for place, value in enumerate(values) if place in kept]
+
+
+class Drawn(Pick):
+    """The same choices made by hypothesis, which shrinks them."""
+
+    def __init__(self, draw):
+        self._draw = draw
+
+    def integer(self, low, high):
+        """A number from low to high, both included."""
+        return self._draw(st.integers(low, high))
+
+    def choice(self, values):
+        """One of the values."""
+        return self._draw(st.sampled_from(values))
+
+    def chance(self, percent):
+        """True so often."""
+        return self._draw(st.integers(0, 99)) >= 100 - percent
+
+    def shuffled(self, values):
+        """The values in another order."""
+        return self._draw(st.permutations(list(values)))
+
+
+# Plans
+
+
+def tree(pick, names):
+    """A random binary tree: left-deep, or split anywhere."""
+    if len(names) == 1:
+        return names[0]
+    middle = len(names) - 1 if pick.chance(40) else pick.integer(1, len(names) - 1)
+    return f"({tree(pick, names[:middle])} {tree(pick, names[middle:])})"
+
+
+def plan(pick, names):
+    """A random plan: a tree, an ordering for each stream, or "stems"."""
+    names = pick.shuffled(names)
+    if pick.chance(75):
+        return tree(pick, names)[1:-1]
+    if pick.chance(30):
+        return "stems"
+    routes = [f"{name}: {' '.join(pick.shuffled([n for n in names if n != name]))}" for name in names]
+    return " | ".join(routes)
+
+
+# Feeds
+
+
+@define
+class Feed:
+    """Rows for the streams of a query, with a clock that never goes back, or is wild if that is allowed."""
+
+    pick: Pick
+    query: queries.Made
+    wild: bool
+    now: int = field(default=0)
+    pace: tuple = (0, 1)
+
+    def row(self, name):
+        """The next row of a stream."""
+        self.now += self.pick.choice(self.pace)
+        return tuple(
+            (self.pick.integer(-20, 20) if self.wild else self.now)
+            if column == self.query.streams[name].time
+            else queries.value(self.pick, spec)
+            for column, spec in self.query.specs[name].items()
+        )
+
+    def slice(self, names, size):
+        """A batch for `push_all`: rows that arrive in the order of time, by stream."""
+        batches = {name: [] for name in names}
+        for _ in range(size):
+            name = self.pick.choice(names)
+            batches[name].append(self.row(name))
+        return batches
+
+
+PACES = [(0,), (0, 0, 0, 1), (0, 1), (0, 1, 2, 7), (1,), (3, 20)]
+SIZES = {"single": [1], "small": [1, 2, 3, 5], "runs": [1, 4, 12, 25], "slices": [2, 6, 20, 40]}
+
+
+def steps(
+    pick,
+    made,
+    events,
+    sizes,
+    migrations,
+    chunks=0,
+    rejects=0,
+    doors=("push", "push_all"),
+    rows=None,
+    paces=None,
+):
+    """A list of steps that adds up to about so many events. The percentages are per step."""
+    names = list(made.streams)
+    wild = not made.time_windows and "push_all" not in doors and pick.chance(50)
+    start = pick.choice([0, 0, -13, 10**6])
+    feed = Feed(rows or pick, made, wild, start, pick.choice(paces or PACES))
+    done = []
+    count = 0
+    while count < events:
+        if migrations and pick.chance(migrations):
+            done.append(("migrate", plan(pick, names)))
+        if rejects and pick.chance(rejects):
+            done.append(("reject", pick.choice(list(BAD)), pick.choice(names)))
+        size = pick.choice(sizes)
+        if pick.choice(doors) == "push_all":
+            done.append(("push_all", feed.slice(pick.some(names), size)))
+        else:
+            name = pick.choice(names)
+            step = ("push", name, [feed.row(name) for _ in range(size)])
+            done.append((*step, pick.choice([1, 2, 7, 100])) if chunks and pick.chance(chunks) else step)
+        count += size
+    return done
+
+
+# Cases
+
+
+def settings_of_engine(pick, names):
+    """How the engine is set up."""
+    return {
+        "plan": plan(pick, names) if pick.chance(80) else None,
+        "batch_size": pick.choice([1, 2, 3, 7, 64, 4096]),
+        "background": pick.choice([0, 0, 0, 1, 2, 100]),
+        "joins": "nested" if pick.chance(15) else "hash",
+        "form": pick.choice(["list", "numpy", "arrow"]),
+        "hold": pick.chance(25),
+    }
+
+
+def small(pick, most=6, limit=30_000, **options):
+    """A case of 20 to 150 events with small key domains: many matches, many ties."""
+    made = queries.make(pick, pick.choice([n for n in (2, 3, 3, 3, 4, 4, 5, 6) if n <= most]))
+    names = list(made.streams)
+    events = pick.integer(20, 150)
+    sizes = SIZES[pick.choice(list(SIZES))]
+    doors = pick.choice([("push",), ("push_all",), ("push", "push", "push_all")])
+    done = steps(
+        pick, made, events, sizes, **{"migrations": pick.choice([0, 10, 25, 60]), "doors": doors, **options}
+    )
+    case = Case(
+        made.streams, made.where, done, select=made.select, cross=made.cross, door=made.door,
+        **settings_of_engine(pick, names),
+    )  # fmt: skip
+    return cut(case, limit)
+
+
+def large(pick, limit=600_000):
+    """A case with batches of up to 5,000 rows, sparse keys and small windows."""
+    made = queries.make(pick, pick.integer(2, 3), sparse=True)
+    names = list(made.streams)
+    sizes = pick.choice([[5000], [1000, 4096, 5000], [1, 17, 300, 5000]])
+    doors = pick.choice([("push",), ("push_all",), ("push", "push_all")])
+    rows = Pick(pick.integer(0, 2**32))
+    done = steps(pick, made, 8_000, sizes, migrations=50, chunks=20, doors=doors, rows=rows, paces=PACES[2:])
+    case = Case(made.streams, made.where, done, select=made.select, **settings_of_engine(pick, names))
+    return cut(case, limit)
+
+
+@st.composite
+def small_cases(draw, **options):
+    """Cases of `small`, shrunk by hypothesis."""
+    return small(Drawn(draw), **options)
+
+
+@st.composite
+def large_cases(draw):
+    """Cases of `large`: the query and the steps shrink, the rows come from a seed."""
+    return large(Drawn(draw))

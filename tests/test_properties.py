@@ -1,0 +1,101 @@
+"""Nothing but the feed decides the results: not the plan, its changes, the batches, the declaration."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from attrs import evolve
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.cases import expected, make_engine, step_events
+from tests.checks import check, follow, push, row_tuples
+from tests.strategies import large_cases, small_cases
+
+PUSH = ("push",)
+base = settings().max_examples
+
+
+def few(share):
+    """Settings for a property that needs only a share of the examples."""
+    return settings(max_examples=max(5, int(base * share)))
+
+
+def run(case, engine):
+    """The results of every push of a case, as lists of row numbers."""
+    found = []
+    for step in case.steps:
+        if step[0] == "migrate":
+            engine.migrate(step[1])
+        else:
+            found.append(row_tuples(push(engine, case, step)))
+    return found
+
+
+@given(small_cases())
+@settings(max_examples=2 * base)
+def test_each_push_gives_exactly_the_results_of_the_oracle(case):
+    """Every push returns each result that its events complete once, in the order of the latest event."""
+    check(case)
+
+
+@given(small_cases(migrations=90, doors=PUSH))
+def test_a_plan_change_before_nearly_every_push_changes_nothing(case):
+    """Transitions may overlap in any number, between trees and orderings, back and forth."""
+    check(case)
+
+
+@given(small_cases(chunks=70, doors=PUSH, migrations=10))
+@few(0.5)
+def test_results_drawn_in_chunks_are_the_same_results(case):
+    """With `max_rows` the chunks, one after the other, are what one result would have been."""
+    check(case)
+    whole = evolve(case, steps=[step[:3] for step in case.steps])
+    assert list(map(Counter, run(case, make_engine(case)))) == list(
+        map(Counter, run(whole, make_engine(whole)))
+    )
+
+
+@given(small_cases(rejects=50))
+@few(0.5)
+def test_a_rejected_batch_changes_nothing(case):
+    """Bad batches and bad plans in the middle of the feed are refused and leave no trace."""
+    check(case)
+
+
+@given(small_cases(doors=PUSH), st.data())
+@few(0.5)
+def test_the_order_of_declaration_does_not_matter(case, data):
+    """Two queries that differ in the order of their streams give the same results, stream by stream."""
+    names = data.draw(st.permutations(list(case.streams)))
+    other = evolve(case, streams={name: case.streams[name] for name in names})
+    places = [names.index(name) for name in case.streams]
+    first = run(case, make_engine(case))
+    second = [
+        [tuple(row[place] for place in places) for row in rows] for rows in run(other, make_engine(other))
+    ]
+    assert list(map(Counter, first)) == list(map(Counter, second))
+
+
+@given(small_cases())
+@few(0.3)
+def test_the_size_of_batches_does_not_matter(case):
+    """The same feed, pushed row by row, gives each event the same results as in the case's own batches."""
+    events = [event for step in case.steps for event in step_events(case, step)]
+    single = evolve(case, steps=[("push", name, [row]) for name, row in events])
+    wanted = [[rows] for step in expected(case) for rows in step]
+    follow(single, make_engine(single), wanted)
+
+
+@given(small_cases())
+@few(0.2)
+def test_the_same_case_gives_the_same_trace(case):
+    """Two runs agree in every row and in its place."""
+    assert run(case, make_engine(case)) == run(case, make_engine(case))
+
+
+@given(large_cases())
+@few(0.1)
+def test_batches_of_thousands_of_rows(case):
+    """Batches of up to 5,000 rows, with sparse keys and small windows, agree with the oracle too."""
+    check(case)
