@@ -1,8 +1,8 @@
 """Batches of any make, turned into columns in the types that the stream declares.
 
-A numpy array of exactly the storage dtype is used as it is: that is the hot path, about a microsecond a column. So
-a column may alias the caller's memory; it must not be written to, nor kept beyond the push (a payload copies).
-Every array that leaves here is contiguous, aligned and writeable, which is what compiled kernels ask for.
+A numpy array of exactly the storage dtype is used as it is: that is the hot path, about a microsecond a
+column. So a column may alias the caller's memory; it must not be written to, nor kept beyond the push (a
+payload copies). Every array that leaves here is contiguous, aligned and writeable, as compiled kernels ask.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 def normalise(name: str, stream: Stream, batch: Any) -> tuple[dict[str, Column], int]:
     """The batch of stream `name` as one column for each that is declared, and its number of rows.
 
-    Raises BatchError, and has changed nothing, if the columns are not exactly those declared, differ in length,
-    hold a value that does not fit, or lack a time.
+    Raises BatchError, and has changed nothing, if the columns are not exactly those declared, differ in
+    length, hold a value that does not fit, or lack a time.
     """
     if type(batch) is not dict:
         batch = _mapping(name, batch)
@@ -60,7 +60,7 @@ def normalise(name: str, stream: Stream, batch: Any) -> tuple[dict[str, Column],
         if valid is not None and not valid.all():
             row = int(np.argmin(valid))
             raise BatchError(
-                f"stream {name}: the time {stream.time!r} of row {row} of the batch is NULL; every row needs a time"
+                f"stream {name}: the time {stream.time!r} of row {row} of this batch is NULL; give it one"
             )
     return columns, n
 
@@ -84,8 +84,8 @@ def _mapping(name: str, batch: Any) -> Mapping[str, Any]:
         if not (hasattr(batch, "__arrow_c_stream__") or hasattr(batch, "__arrow_c_array__")):
             hint = "; call collect() on it first" if hasattr(batch, "collect") else ""
             raise BatchError(
-                f"stream {name}: a {type(batch).__name__} is not a batch; give a dict of arrays, a structured numpy "
-                f"array, a pyarrow Table or RecordBatch, or a pandas or polars DataFrame{hint}"
+                f"stream {name}: a {type(batch).__name__} is not a batch; give a dict of arrays, a "
+                f"structured numpy array, a pyarrow Table or RecordBatch, or pandas or polars{hint}"
             )
         batch = pa.table(batch)
     _refuse_repeated(name, batch.schema.names)
@@ -120,5 +120,9 @@ def _mismatch(name: str, stream: Stream, batch: Mapping[Any, Any]) -> BatchError
 
 
 def _ragged(name: str, batch: Mapping[str, Any]) -> BatchError:
-    lengths = ", ".join(f"{column}: {len(values)}" for column, values in batch.items() if hasattr(values, "__len__"))
-    return BatchError(f"stream {name}: the columns differ in length ({lengths}); give each a value for every row")
+    lengths = ", ".join(
+        f"{column}: {len(values)}" for column, values in batch.items() if hasattr(values, "__len__")
+    )
+    return BatchError(
+        f"stream {name}: the columns differ in length ({lengths}); give each a value for every row"
+    )

@@ -1,8 +1,8 @@
 """The payload of one stream: the values of its live rows, column by column, in rings indexed by row number.
 
-Row numbers are 64-bit and only grow; row `r` sits at `r & mask` in every ring. Rows in `[low, next_row)` are kept,
-so the capacity is a power of two of at least `next_row - low`. Values are copied in: what the caller does with its
-arrays after a push cannot matter.
+Row numbers are 64-bit and only grow; row `r` sits at `r & mask` in every ring. Rows in `[low, next_row)` are
+kept, so the capacity is a power of two of at least `next_row - low`. Values are copied in: what the caller
+does with its arrays after a push cannot matter.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from attrs import define, field
 
 from eddy.strings import StringPool
-from eddy.types import Column, ColumnType
+from eddy.types import Array, Column, ColumnType
 
 SMALLEST = 64
 REVIEW_EVERY = 64
@@ -35,8 +35,8 @@ class Payload:
     _peak: int = field(init=False, default=0)
     """The most rows held at once since the last review."""
     _calls: int = field(init=False, default=0)
-    _rings: dict[str, np.ndarray] = field(init=False, factory=dict, repr=False)
-    _valids: dict[str, np.ndarray] = field(init=False, factory=dict, repr=False)
+    _rings: dict[str, Array] = field(init=False, factory=dict, repr=False)
+    _valids: dict[str, Array] = field(init=False, factory=dict, repr=False)
     """Masks of the columns in which a NULL was seen; a column that is absent here is valid throughout."""
 
     def __attrs_post_init__(self) -> None:
@@ -72,14 +72,14 @@ class Payload:
                     self._append_valid(name, column.valid, start, n)
         self.next_row = row + n
 
-    def take(self, name: str, rows: np.ndarray) -> Column:
+    def take(self, name: str, rows: Array) -> Column:
         """The values of these rows, in this order; strings as text."""
         column = self.storage(name, rows)
         if self.columns[name].kind == "string":
             return Column(self.pool.decode(column.values), column.valid)
         return column
 
-    def storage(self, name: str, rows: np.ndarray) -> Column:
+    def storage(self, name: str, rows: Array) -> Column:
         """The values of these rows as they are stored: strings as codes."""
         slots = rows & (self._capacity - 1)
         valid = self._valids.get(name)
@@ -93,7 +93,7 @@ class Payload:
         if self._calls >= REVIEW_EVERY:
             self._review()
 
-    def codes_in_use(self) -> Iterator[np.ndarray]:
+    def codes_in_use(self) -> Iterator[Array]:
         """The string codes of all live rows, in views that hold until the next append."""
         first = self.low & (self._capacity - 1)
         live = self.next_row - self.low
@@ -108,7 +108,7 @@ class Payload:
         """The memory of all rings, slack included."""
         return sum(ring.nbytes for ring in (*self._rings.values(), *self._valids.values()))
 
-    def _append_valid(self, name: str, valid: np.ndarray | None, start: int, n: int) -> None:
+    def _append_valid(self, name: str, valid: Array | None, start: int, n: int) -> None:
         ring = self._valids.get(name)
         if ring is None:
             if valid is None or valid.all():
@@ -130,14 +130,14 @@ class Payload:
         self._calls = 0
 
     def _resize(self, rows: int) -> None:
-        """Move the live rows to rings for at least `rows` rows; a mask without a NULL is dropped on the way."""
+        """Move the live rows to rings for at least `rows` rows, and drop masks that no longer hold a NULL."""
         capacity = max(SMALLEST, 1 << (rows - 1).bit_length())
         self._rings = {name: self._moved(ring, capacity) for name, ring in self._rings.items()}
         moved = {name: self._moved(ring, capacity, fill=True) for name, ring in self._valids.items()}
         self._valids = {name: ring for name, ring in moved.items() if not ring.all()}
         self._capacity = capacity
 
-    def _moved(self, ring: np.ndarray, capacity: int, fill: bool = False) -> np.ndarray:
+    def _moved(self, ring: Array, capacity: int, fill: bool = False) -> Array:
         fresh = np.ones(capacity, ring.dtype) if fill else np.empty(capacity, ring.dtype)
         row = self.low
         while row < self.next_row:

@@ -1,7 +1,7 @@
 """The results of one push: counted at once, materialised late, and only the selected columns.
 
-A result holds two closures: one finds the row numbers, one fetches payload values by row number. Both read state
-that the next push may change, so the engine seals a result that somebody still holds before it goes on.
+A result holds two closures: one finds the row numbers, one fetches payload values by row number. Both read
+state that the next push may change, so the engine seals a result that somebody still holds before it goes on.
 """
 
 from __future__ import annotations
@@ -15,15 +15,14 @@ import pyarrow.compute as pc
 from attrs import define, field
 
 from eddy.errors import EddyError
-from eddy.types import Column, ColumnType
+from eddy.types import Array, Column, ColumnType
 
 if TYPE_CHECKING:
     import pandas
-
     from eddy.query import Query
 
-RowsFunction = Callable[[], np.ndarray]
-Fetch = Callable[[str, str, np.ndarray], Column]
+RowsFunction = Callable[[], Array]
+Fetch = Callable[[str, str, Array], Column]
 SHOWN = 10
 """`repr` shows the rows of a result that has no more than this many."""
 
@@ -36,15 +35,15 @@ class Result:
     count: int
     _rows_fn: RowsFunction | None
     _fetch: Fetch | None
-    _rows: np.ndarray | None = field(init=False, default=None)
+    _rows: Array | None = field(init=False, default=None)
     _columns: dict[tuple[str, str], Column] = field(init=False, factory=dict)
 
     def __len__(self) -> int:
         return self.count
 
     @property
-    def rows(self) -> np.ndarray:
-        """Row numbers, int64 [count, streams], a column for each stream in the order of the query's streams."""
+    def rows(self) -> Array:
+        """Row numbers, int64 [count, streams], a column for each stream in the order of the query."""
         if self._rows is None:
             assert self._rows_fn is not None
             self._rows = self._rows_fn()
@@ -62,7 +61,9 @@ class Result:
     def to_arrow(self) -> pa.Table:
         """A table of the selected columns, in their declared types."""
         fields = [pa.field(output.name, output.type.arrow) for output in self.query.select]
-        arrays = [to_arrow(self._column(output.stream, output.column), output.type) for output in self.query.select]
+        arrays = [
+            to_arrow(self._column(output.stream, output.column), output.type) for output in self.query.select
+        ]
         return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
 
     def to_pandas(self) -> pandas.DataFrame:
@@ -99,10 +100,12 @@ class Result:
         if any(part.query is not query for part in parts):
             raise EddyError("the results belong to different queries: concatenate those of one engine")
 
-        def fetch(stream: str, column: str, rows: np.ndarray) -> Column:
+        def fetch(stream: str, column: str, rows: Array) -> Column:
             return _joined([part._column(stream, column) for part in parts])
 
-        return Result(query, sum(len(part) for part in parts), lambda: np.concatenate([p.rows for p in parts]), fetch)
+        return Result(
+            query, sum(len(part) for part in parts), lambda: np.concatenate([p.rows for p in parts]), fetch
+        )
 
     def __repr__(self) -> str:
         text = f"<Result of {self.count} row{'' if self.count == 1 else 's'}"
@@ -143,6 +146,8 @@ def _joined(columns: list[Column]) -> Column:
     if isinstance(columns[0].values, np.ndarray):
         return Column(np.concatenate([column.values for column in columns]), valid)
     chunks = [
-        chunk for c in columns for chunk in (c.values.chunks if isinstance(c.values, pa.ChunkedArray) else [c.values])
+        chunk
+        for c in columns
+        for chunk in (c.values.chunks if isinstance(c.values, pa.ChunkedArray) else [c.values])
     ]
     return Column(pa.chunked_array(chunks, pa.string()), valid)

@@ -1,8 +1,8 @@
-"""The string pool: a code for every string that the engine holds, so that joins and payloads see integers only.
+"""The string pool: a code for every string that the engine holds, so that joins and payloads see integers.
 
-Codes are dense, and the code of a string that is in use never changes. Strings that no live row uses any more stay
-until a sweep, which the engine runs when the pool asks for it; their codes are then given out again. So memory
-follows the live strings, however many have passed.
+Codes are dense, and the code of a string that is in use never changes. Strings that no live row uses any more
+stay until a sweep, which the engine runs when the pool asks for it; their codes are then given out again. So
+memory follows the live strings, however many have passed.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from attrs import define, field
 
 from eddy.errors import StateError
 from eddy.string_kernels import HASH_MASK, LENGTH, LIVE, NEXT, USED, compact, gather, intern, place
+from eddy.types import Array
 
 FEW = 4096
 """A pool with no more strings than this, and no more bytes than 16 times this, is never worth a sweep."""
@@ -27,10 +28,10 @@ LONGEST = (1 << 31) - 1
 class StringPool:
     """Equal codes if and only if equal strings. One pool serves a whole engine."""
 
-    _table: np.ndarray = field(init=False, repr=False, factory=lambda: np.zeros(64, np.int64))
-    _records: np.ndarray = field(init=False, repr=False, factory=lambda: np.empty((32, 3), np.int64))
-    _arena: np.ndarray = field(init=False, repr=False, factory=lambda: np.empty(512, np.uint8))
-    _state: np.ndarray = field(init=False, factory=lambda: np.array([-1, 0, 0, 0, -1], np.int64))
+    _table: Array = field(init=False, repr=False, factory=lambda: np.zeros(64, np.int64))
+    _records: Array = field(init=False, repr=False, factory=lambda: np.empty((32, 3), np.int64))
+    _arena: Array = field(init=False, repr=False, factory=lambda: np.empty(512, np.uint8))
+    _state: Array = field(init=False, factory=lambda: np.array([-1, 0, 0, 0, -1], np.int64))
     _sweep_at: tuple[int, int] = field(init=False, default=(FEW, 16 * FEW))
     """The numbers of strings and of bytes above which a sweep is due."""
 
@@ -48,7 +49,7 @@ class StringPool:
         strings, size = self._sweep_at
         return bool(self._state[LIVE] > strings or self._state[USED] > size)
 
-    def encode(self, text: pa.Array) -> np.ndarray:
+    def encode(self, text: pa.Array) -> Array:
         """The codes of these strings, which are of type string or large_string and never null."""
         codes = np.empty(len(text), np.int64)
         if not len(text):
@@ -65,7 +66,7 @@ class StringPool:
                 return codes
             self._grow(int(offsets[done + 1] - offsets[done]))
 
-    def decode(self, codes: np.ndarray) -> pa.Array | pa.ChunkedArray:
+    def decode(self, codes: Array) -> pa.Array | pa.ChunkedArray:
         """The strings of these codes; in several chunks if they are too long for one plain Arrow array."""
         codes = np.ascontiguousarray(codes, np.int64)
         offsets = np.zeros(len(codes) + 1, np.int64)
@@ -73,14 +74,16 @@ class StringPool:
         if offsets[-1] > LONGEST:
             cut = int(np.searchsorted(offsets, LONGEST, side="right")) - 1
             parts = [self.decode(codes[:cut]), self.decode(codes[cut:])]
-            chunks = [c for part in parts for c in (part.chunks if isinstance(part, pa.ChunkedArray) else [part])]
+            chunks = [
+                c for part in parts for c in (part.chunks if isinstance(part, pa.ChunkedArray) else [part])
+            ]
             return pa.chunked_array(chunks, pa.string())
         data = np.empty(int(offsets[-1]), np.uint8)
         gather(codes, offsets, self._records, self._arena, data)
         buffers = [None, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(data)]
         return pa.Array.from_buffers(pa.string(), len(codes), buffers)
 
-    def sweep(self, in_use: Iterable[np.ndarray]) -> None:
+    def sweep(self, in_use: Iterable[Array]) -> None:
         """Forget every string whose code is in none of these arrays. All other codes keep their meaning."""
         wanted = np.zeros(int(self._state[NEXT]), np.bool_)
         for codes in in_use:
@@ -118,5 +121,5 @@ class StringPool:
         place(self._records, self._state, self._table)
 
     def _collide(self, mask: int) -> None:
-        """For tests: keep only these bits of every hash, so that strings collide. Before the first string only."""
+        """For tests: keep only these bits of every hash, so that strings collide. Only on an empty pool."""
         self._state[HASH_MASK] = mask
