@@ -75,7 +75,7 @@ def push(engine, case, step):
 
 
 def judge(book, wanted, results):
-    """Hold a step's results against the oracle's: each once, in order of the latest event, with its values."""
+    """Hold a step's results against the oracle's: each once, by order of latest event, with its values."""
     assert sum(map(len, results)) == sum(map(len, wanted)), describe(wanted, row_tuples(results))
     found = row_tuples(results)
     assert Counter(found) == Counter(itertools.chain(*wanted)), describe(wanted, found)

@@ -40,7 +40,25 @@ def remainder(x, y):
     return int(math.copysign(1, x)) * (abs(x) % abs(y))
 
 
-ARITHMETIC = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": divide, "%": remainder}
+def bounded(function):
+    """The function, but NULL where a whole number does not fit int64."""
+
+    def compute(*values):
+        value = function(*values)
+        return None if isinstance(value, int) and not -(2**63) <= value < 2**63 else value
+
+    return compute
+
+
+ARITHMETIC = {
+    "+": bounded(operator.add),
+    "-": bounded(operator.sub),
+    "*": bounded(operator.mul),
+    "/": divide,
+    "%": remainder,
+    "neg": bounded(operator.neg),
+    "abs": bounded(abs),
+}
 USER = {
     "sum is even": lambda x, y: (x + y) % 2 == 0,
     "within two": lambda x, y: abs(x - y) <= 2,
@@ -97,10 +115,6 @@ def evaluator(tree, streams):
         return known(COMPARISONS[kind], *parts)
     if kind in ARITHMETIC:
         return known(ARITHMETIC[kind], *parts)
-    if kind == "neg":
-        return known(operator.neg, *parts)
-    if kind == "abs":
-        return known(abs, *parts)
     if kind == "between":
         subject, low, high = rest
         return evaluator(("and", (">=", subject, low), ("<=", subject, high)), streams)

@@ -11,9 +11,9 @@ from tests.cases import S
 INTEGERS = ["int64", "int64", "int64", "int32", "int16", "int8", "uint8", "uint16", "uint32", "uint64"]
 STRINGS = ["", "a", "b", "it's", "é", "日本語", "a longer string, past any inline form", "aa", "\U0001f600"]
 BIG = {
-    "int64": [0, 1, -1, 2**53, 2**53 + 1, 2**63 - 1, -(2**63)],
-    "uint64": [0, 1, 2**53, 2**53 + 1, 2**63 - 1, 2**63, 2**64 - 1],
-    "float64": [0.0, -0.0, 1.0, 1.5, -1.0, 2.0**53, 2.0**63, -(2.0**63), 2.0**64, inf, nan],
+    "int64": [0, 0, -1, 2**53, 2**53, 2**53 + 1, 2**63 - 1, -(2**63)],
+    "uint64": [0, 0, 2**53, 2**53, 2**53 + 1, 2**63 - 1, 2**63, 2**64 - 1],
+    "float64": [0.0, -0.0, 1.5, -1.0, 2.0**53, 2.0**53, 2.0**63, -(2.0**63), 2.0**64, inf, nan],
 }
 TYPES = {
     "int": INTEGERS,
@@ -26,6 +26,7 @@ TYPES = {
     "time": ["timestamp[s]", "timestamp[ms]", "timestamp[us]", "timestamp[ns]"],
 }
 FAMILIES = ["int"] * 8 + ["number"] * 4 + ["float"] * 2 + ["string"] * 4 + ["bool", "big", "big", "time"]
+TIMES = {"ts", "at"}
 NUMERIC = ("int", "number", "float", "sparse")
 
 
@@ -121,7 +122,9 @@ def theta(pick, left, right, families):
 def single(pick, reference, spec):
     """A filter on one column."""
     if pick.chance(15):
-        return pick.choice([("is not null", reference), ("is null", reference), ("=", reference, reference)])
+        return pick.choice([("is not null", reference), ("=", reference, reference)])
+    if spec.nulls and pick.chance(5):
+        return ("is null", reference)
     if spec.family == "string":
         return pick.choice(
             [("!=", reference, lit("a")), (">=", reference, lit("b")), ("in", reference, ["", "a", "é"])]
@@ -134,12 +137,12 @@ def single(pick, reference, spec):
         return ("!=", reference, lit(1))
     return pick.choice(
         [
-            (">", reference, lit(0)),
-            ("!=", reference, lit(1)),
+            (">=", reference, lit(min(1, spec.size // 2))),
+            ("!=", reference, lit(2)),
             ("in", reference, [0, 1, 2]),
-            ("between", reference, lit(1), lit(max(1, spec.size - 1))),
+            ("between", reference, lit(0), lit(max(1, spec.size - 2))),
             ("or", ("<", reference, lit(1)), (">", reference, lit(1))),
-            ("not", ("=", ("%", reference, lit(2)), lit(0))),
+            ("not", ("=", ("%", reference, lit(3)), lit(1))),
             ("=", ("+", reference, lit(0)), reference),
         ]
     )
@@ -151,9 +154,9 @@ def between(pick, specs, one, other, equal):
         (a, b)
         for a, left in specs[one].items()
         for b, right in specs[other].items()
-        if left.family == right.family and (a == b or pick.chance(10))
+        if left.family == right.family and (a == b or (not {a, b} & TIMES and pick.chance(10)))
     ]
-    plain = [(a, b) for a, b in pairs if a not in ("v", "ts", "at")]
+    plain = [(a, b) for a, b in pairs if a not in {"v", *TIMES}]
     if plain and pick.chance(equal):
         a, b = pick.choice(plain)
         return ("=", col(one, a), col(other, b))
@@ -199,8 +202,8 @@ def window(pick, timed, most, sparse=False):
     if kind == "unbounded":
         return (kind,)
     if kind == "range":
-        return (kind, pick.integer(0, 2 * most))
-    return (kind, pick.integer(1, most))
+        return (kind, pick.integer(most // 3, 2 * most) if pick.chance(85) else pick.integer(0, 1))
+    return (kind, pick.integer(most // 3, most) if pick.chance(85) else pick.integer(1, 2))
 
 
 def time_columns(pick, names):
@@ -219,12 +222,14 @@ def time_columns(pick, names):
 def make(pick, count, sparse=False):
     """A random query of so many streams, connected by equalities and other predicates."""
     names = pick.shuffled(list("ABCDEF"[:count]))
-    size = 2000 if sparse else pick.choice([1, 2, 3, 3, 4, 5, 8])
+    size = pick.choice(
+        [20, 100, 500] if sparse else [1, 2, 2, 3, 3, 5, 8] if count < 4 else [1, 1, 2, 2, 3, 4]
+    )
     attributes = {
         a: pick.choice(["sparse", "sparse", "string"] if sparse else FAMILIES)
         for a in "xyz"[: pick.integer(1, 3)]
     }
-    nulls = pick.choice([0, 0, 10, 40])
+    nulls = pick.choice([0, 0, 10, 10, 30])
     times, timed = time_columns(pick, names)
     specs = {}
     for name in names:
@@ -247,8 +252,12 @@ def make(pick, count, sparse=False):
             specs[name].setdefault(attribute, column(pick, attributes[attribute], size, nulls))
             edge = ("=", col(name, attribute), col(other, attribute))
         where.append(edge)
-    where += [extra for _ in range(pick.integer(0, 3)) if (extra := spare(pick, specs, names)) is not None]
-    most = 60 if sparse else {2: 25, 3: 12, 4: 8, 5: 6, 6: 5}[count]
+    where += [
+        extra
+        for _ in range(pick.choice([0, 0, 0, 1, 1, 2, 3]))
+        if (extra := spare(pick, specs, names)) is not None
+    ]
+    most = 60 if sparse else {2: 40, 3: 20, 4: 12, 5: 10, 6: 8}[count]
     streams = {}
     for name in names:
         kinds = {a: spec.type for a, spec in specs[name].items()}

@@ -178,8 +178,8 @@ def small(pick, most=6, limit=30_000, **options):
     """A case of 20 to 150 events with small key domains: many matches, many ties."""
     made = queries.make(pick, pick.choice([n for n in (2, 3, 3, 3, 4, 4, 5, 6) if n <= most]))
     names = list(made.streams)
-    events = pick.integer(20, 150)
     sizes = SIZES[pick.choice(list(SIZES))]
+    events = max(pick.integer(20, 150), min(150, 3 * len(names) * sum(sizes) // len(sizes)))
     doors = pick.choice([("push",), ("push_all",), ("push", "push", "push_all")])
     done = steps(
         pick, made, events, sizes, **{"migrations": pick.choice([0, 10, 25, 60]), "doors": doors, **options}

@@ -116,6 +116,8 @@ def test_the_answer_can_stop_early():
         (("is not null", ("+", ("lit", 1), ("lit", None))), False),
         (("+", ("lit", 1), ("neg", ("lit", 3))), -2),
         (("abs", ("-", ("lit", 1), ("lit", 3))), 2),
+        (("+", ("lit", 2**63 - 1), ("lit", 1)), None),
+        (("abs", ("lit", -(2**63))), None),
         (("/", ("lit", 7), ("lit", 2)), 3.5),
         (("/", ("lit", 7), ("lit", 0)), None),
         (("%", ("lit", -7), ("lit", 3)), -1),
