@@ -39,7 +39,9 @@ def nanoseconds(duration: str | datetime.timedelta) -> int:
     while end < len(duration):
         part = _PART.match(duration, end)
         if part is None:
-            raise QueryError(f"{duration!r} is not a duration: write a number and a unit, such as '5 minutes'")
+            raise QueryError(
+                f"{duration!r} is not a duration: write a number and a unit, such as '5 minutes'"
+            )
         total += Fraction(part[1]) * _scale(part[2], duration)
         end = part.end()
     if not duration.strip():
@@ -56,7 +58,9 @@ def _scale(unit: str, duration: str) -> int:
         return scale
     if name.removesuffix("s") in ("month", "quarter", "year"):
         raise QueryError(f"{duration!r}: a {name.removesuffix('s')} has no fixed length; write days or hours")
-    raise QueryError(f"unknown unit {unit!r} in {duration!r}: use ns, us, ms, seconds, minutes, hours, days or weeks")
+    raise QueryError(
+        f"unknown unit {unit!r} in {duration!r}: use ns, us, ms, seconds, minutes, hours, days or weeks"
+    )
 
 
 def coarsest(length: int) -> tuple[int, str]:

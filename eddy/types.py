@@ -50,7 +50,9 @@ class ColumnType:
     """The type of a column or of an expression. Two types are equal when their names are."""
 
     name: str
-    kind: str = field(eq=False)  # int, uint, float, bool, string, timestamp; in expressions also duration, null
+    kind: str = field(
+        eq=False
+    )  # int, uint, float, bool, string, timestamp; in expressions also duration, null
     dtype: np.dtype[Any] = field(eq=False, repr=False)
     arrow: pa.DataType = field(eq=False, repr=False)
     unit: str | None = field(default=None, eq=False)

@@ -85,7 +85,9 @@ class Tumbling:
 
     def __attrs_post_init__(self) -> None:
         if (self.rows is None) == (self.time is None):
-            raise QueryError("Tumbling needs either rows=, such as rows=100, or time=, such as time='5 minutes'")
+            raise QueryError(
+                "Tumbling needs either rows=, such as rows=100, or time=, such as time='5 minutes'"
+            )
         if self.rows is not None:
             object.__setattr__(self, "rows", _count("Tumbling", self.rows))
         else:

@@ -1,0 +1,149 @@
+"""Key classes: columns of different streams that must all be equal, and their canonical int64 keys.
+
+Equalities are closed under transitivity, so any stream of a class may be joined next. A stream has one
+representative column in a class; further columns of it become filters (`A.x = B.x AND A.x = B.y` implies
+`B.x = B.y`). A constant that one member is compared with holds for the others too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+from attrs import field, frozen
+
+from eddy.errors import QueryError
+from eddy.evaluate import both, integer_arithmetic
+from eddy.expressions import Comparison, Expression, InList, Literal, Reference
+from eddy.types import UNITS, Array, ColumnType, finest
+
+
+@frozen(eq=False)
+class KeyClass:
+    """One column of each of several streams, all equal in every result.
+
+    `kind` says what the keys are: "int" (int64), "uint" (uint64, bit by bit), "float" (float64, bit by bit),
+    "timestamp" (int64 in the finest unit of the class) or "string" (codes of the engine's pool).
+    """
+
+    index: int
+    members: dict[str, str]
+    types: dict[str, ColumnType] = field(repr=False)
+    kind: str = field(init=False)
+    unit: str | None = field(init=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        object.__setattr__(self, "kind", _kind(self.types.values()))
+        units = [kind.unit for kind in self.types.values() if kind.unit is not None]
+        object.__setattr__(self, "unit", finest(*units) if units else None)
+
+    @property
+    def name(self) -> str:
+        """The column's name where all members share it, else all of them: "x", or "A.x=B.y"."""
+        names = set(self.members.values())
+        return names.pop() if len(names) == 1 else "=".join(f"{s}.{c}" for s, c in self.members.items())
+
+    def encode(self, stream: str, values: Array, valid: Array | None = None) -> tuple[Array, Array | None]:
+        """Canonical keys of a member's values (strings: codes), and a mask of those that can match at all.
+
+        Two valid keys are equal exactly when the values are equal in SQL, whatever their types. A value that
+        equals nothing (NULL, NaN), or nothing that another member could hold (1.5 beside an integer, 2**63 beside
+        int64), is not valid. int64 values come back as they are, not copied.
+        """
+        of = self.types[stream]
+        fits: Array | None = None
+        if self.kind == "float":
+            keys = (values.astype(np.float64, copy=False) + 0.0).view(np.int64)  # -0.0 + 0.0 is 0.0
+            fits = values == values
+        elif self.kind == "timestamp" and of.unit is not None and self.unit is not None:
+            keys = values
+            if of.unit != self.unit:
+                factor = np.array([UNITS[self.unit] // UNITS[of.unit]])
+                keys, fits = integer_arithmetic("*", values, factor, np.dtype("int64"))
+        elif self.kind == "string":
+            keys = values
+        elif of.kind == "float":
+            keys, fits = self._whole(values)
+        elif of.name == "uint64":
+            keys = values.view(np.int64)
+            fits = keys >= 0 if self.kind == "int" else None
+        else:
+            keys = values.astype(np.int64, copy=False)
+        if fits is None or fits.all():
+            return keys, valid
+        return keys, both(valid, fits)
+
+    def _whole(self, values: Array) -> tuple[Array, Array]:
+        """Floats as integers, where they are whole and in range."""
+        low, high, dtype = (0.0, 2.0**64, np.uint64) if self.kind == "uint" else (-(2.0**63), 2.0**63, np.int64)
+        fits = (values >= low) & (values < high) & (np.floor(values) == values)
+        return np.where(fits, values, 0).astype(dtype).view(np.int64), fits
+
+    def __str__(self) -> str:
+        return " = ".join(f"{stream}.{column}" for stream, column in self.members.items())
+
+
+def _kind(types: Iterable[ColumnType]) -> str:
+    types = list(types)
+    kinds = {of.kind for of in types}
+    if kinds <= {"float"} or kinds <= {"string"} or kinds <= {"timestamp"}:
+        return types[0].kind
+    # A signed member bounds the whole class to int64; without one, uint64 keeps its full range.
+    return "uint" if "int" not in kinds and any(of.name == "uint64" for of in types) else "int"
+
+
+def is_equality(expression: Expression) -> bool:
+    """Whether this is `column = column`, the stuff of key classes."""
+    return (
+        isinstance(expression, Comparison)
+        and expression.op == "="
+        and isinstance(expression.left, Reference)
+        and isinstance(expression.right, Reference)
+        and expression.left != expression.right
+    )
+
+
+def key_classes(
+    conjuncts: Sequence[Expression], order: Sequence[str]
+) -> tuple[tuple[KeyClass, ...], list[Expression]]:
+    """The classes of a conjunction, and the conjuncts left over, with the filters that the classes imply."""
+    sets: dict[Reference, list[Reference]] = {}
+    for equality in filter(is_equality, conjuncts):
+        assert isinstance(equality, Comparison)
+        a, b = (
+            sets.setdefault(side, [side])
+            for side in (equality.left, equality.right)
+            if isinstance(side, Reference)
+        )
+        if a is not b:
+            a.extend(b)
+            sets.update(dict.fromkeys(b, a))
+    groups = list({id(group): group for group in sets.values()}.values())
+    groups = [group for group in groups if len({column.stream for column in group}) > 1]
+    joined = {column for group in groups for column in group}
+    rest = [c for c in conjuncts if not (is_equality(c) and set(c.children) <= joined)]
+    classes: list[KeyClass] = []
+    for group in groups:
+        first = {column.stream: column for column in reversed(group)}
+        chosen = [first[stream] for stream in order if stream in first]
+        members = {column.stream: column.column for column in chosen}
+        classes.append(KeyClass(len(classes), members, {column.stream: column.type for column in chosen}))
+        rest += [Comparison("=", first[c.stream], c) for c in group if c != first[c.stream]]
+        rest += [implied for c in conjuncts for implied in _spread(c, group, chosen)]
+    return tuple(classes), list(dict.fromkeys(rest))
+
+
+def _spread(conjunct: Expression, group: Sequence[Reference], chosen: Sequence[Reference]) -> Iterator[Expression]:
+    """A comparison of one member with constants, repeated for the representatives of the other streams."""
+    if not isinstance(conjunct, (Comparison, InList)):
+        return
+    references = [part for part in conjunct.children if isinstance(part, Reference)]
+    constants = [part for part in conjunct.children if isinstance(part, Literal)]
+    if len(references) != 1 or len(constants) + 1 != len(list(conjunct.children)) or references[0] not in group:
+        return
+    for other in chosen:
+        if other.stream != references[0].stream:
+            try:
+                yield conjunct.replace(references[0], other)
+            except QueryError:  # a constant that this member's type cannot be compared with, such as TRUE and an int
+                continue

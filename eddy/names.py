@@ -1,0 +1,53 @@
+"""Names of streams and columns: resolving them, and suggesting what was meant."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+
+from attrs import frozen
+
+from eddy.errors import QueryError
+from eddy.expressions import Reference
+from eddy.types import ColumnType
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """A sentence that helps somebody who wrote a name wrongly."""
+    known = list(known)
+    folded = {other.lower(): other for other in known}
+    close = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=0.5)
+    listed = ", ".join(known[:20]) + (", ..." if len(known) > 20 else "")
+    guess = f"did you mean {folded[close[0]]}? " if close else ""
+    return f"{guess}There is {listed or 'none'}"
+
+
+@frozen(eq=False)
+class Scope:
+    """The columns that an expression may name: stream name -> column name -> type."""
+
+    streams: Mapping[str, Mapping[str, ColumnType]]
+
+    def stream(self, name: str) -> Mapping[str, ColumnType]:
+        """The columns of a stream."""
+        if name not in self.streams:
+            raise QueryError(f"unknown stream {name}: {nearest(name, self.streams)}")
+        return self.streams[name]
+
+    def column(self, stream: str | None, column: str) -> Reference:
+        """The column of that name; without a stream it must belong to one stream only."""
+        if stream is None:
+            stream = self._owner(column)
+        columns = self.stream(stream)
+        if column not in columns:
+            raise QueryError(f"stream {stream} has no column {column}: {nearest(column, columns)}")
+        return Reference(stream, column, columns[column])
+
+    def _owner(self, column: str) -> str:
+        owners = [name for name, columns in self.streams.items() if column in columns]
+        if not owners:
+            everything = [f"{name}.{other}" for name, columns in self.streams.items() for other in columns]
+            raise QueryError(f"no stream has a column {column}: {nearest(column, everything)}")
+        if len(owners) > 1:
+            raise QueryError(f"column {column} is ambiguous: write {' or '.join(f'{o}.{column}' for o in owners)}")
+        return owners[0]

@@ -1,0 +1,254 @@
+"""SQL text to our own tree, by way of sqlglot's parser. Nothing is ever evaluated as Python.
+
+sqlglot understands much more SQL than a stream join can mean; every node that we do not translate is refused by
+name.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable
+from functools import reduce
+from typing import Any
+
+import sqlglot
+from sqlglot import exp
+
+from eddy import typing_rules
+from eddy.durations import coarsest, nanoseconds
+from eddy.errors import QueryError
+from eddy.expressions import (
+    Absolute,
+    Arithmetic,
+    Comparison,
+    Expression,
+    InList,
+    IsNull,
+    Literal,
+    Negation,
+    Reference,
+)
+from eddy.instants import has_offset, parse_instant
+from eddy.logic import And, Not, Or
+from eddy.names import Scope
+from eddy.types import BOOL, FLOAT64, INT64, NULL, STRING, UINT64, duration_type, timestamp_type
+
+_INT64, _UINT64 = range(-(2**63), 2**63), range(2**64)
+
+_COMPARISONS: dict[type[exp.Expr], str] = {
+    exp.EQ: "=",
+    exp.NEQ: "!=",
+    exp.LT: "<",
+    exp.LTE: "<=",
+    exp.GT: ">",
+    exp.GTE: ">=",
+}
+_ARITHMETIC: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%"}
+_CONNECTIVES: dict[type[exp.Expr], type[And] | type[Or]] = {exp.And: And, exp.Or: Or}
+
+
+def parse_sql(text: str, into: Any = None) -> exp.Expr:
+    """sqlglot's tree for one statement or, with `into`, one piece of SQL; its complaints become ours."""
+    try:
+        return sqlglot.parse_one(text, into=into) if into else sqlglot.parse_one(text)
+    except sqlglot.errors.SqlglotError as error:
+        raise QueryError(f"cannot read {text.strip()!r} as SQL{_where(error)}") from None
+
+
+def _where(error: sqlglot.errors.SqlglotError) -> str:
+    details = getattr(error, "errors", None) or [{}]
+    near = "".join(str(details[0].get(part) or "") for part in ("start_context", "highlight")).strip()[-40:]
+    said = re.sub(r"<class '[\w.]*?(\w+)'>", r"\1", str(details[0].get("description") or "")).rstrip(".")
+    return (f", near {near!r}" if near else "") + (f": {said}" if said else "")
+
+
+def parse_predicate(text: str, scope: Scope) -> Expression:
+    """A condition such as "A.x = B.x AND B.v > 10"."""
+    if not isinstance(text, str) or not text.strip():
+        raise QueryError(f"a predicate must be a text such as 'A.x = B.x', not {text!r}")
+    predicate = translate(parse_sql(text, exp.Condition), scope)
+    typing_rules.boolean(predicate)
+    return predicate
+
+
+def translate(node: exp.Expr, scope: Scope) -> Expression:
+    """Our tree for sqlglot's."""
+    kind = type(node)
+    if kind in _CONNECTIVES:
+        return reduce(_CONNECTIVES[kind], [translate(part, scope) for part in node.flatten()])
+    if kind in _COMPARISONS:
+        return Comparison(_COMPARISONS[kind], translate(node.this, scope), translate(node.expression, scope))
+    if kind in _ARITHMETIC:
+        return _fold(Arithmetic(_ARITHMETIC[kind], translate(node.this, scope), translate(node.expression, scope)))
+    for known, rule in _RULES.items():
+        if isinstance(node, known):
+            return rule(node, scope)
+    what = node.sql()
+    raise QueryError(
+        f"{what} ({kind.__name__}) is not supported in a predicate: use columns, constants, + - * / %, ABS, "
+        "comparisons, BETWEEN, IN, IS NULL, AND, OR and NOT; for anything else pass eddy.predicate(function, ...)"
+    )
+
+
+def _fold(node: Arithmetic) -> Expression:
+    """Arithmetic on constants is done once, here."""
+    if not (isinstance(node.left, Literal) and isinstance(node.right, Literal)):
+        return node
+    column = node.evaluate(_no_columns)
+    if column.valid is not None and not column.valid.all():
+        if node.type.kind in ("int", "uint", "timestamp", "duration") and node.op in "+-*":
+            raise QueryError(f"{node} does not fit 64 bits")
+        return Literal(None, NULL)
+    return Literal(column.values[0].item(), node.type)
+
+
+def _no_columns(stream: str, column: str) -> Any:
+    raise AssertionError("a constant reads no column")
+
+
+def integer(value: int) -> Literal:
+    """An integer constant: int64 if it fits, else uint64."""
+    if value in _INT64:
+        return Literal(value, INT64)
+    if value in _UINT64:
+        return Literal(value, UINT64)
+    raise QueryError(f"the integer {value} does not fit 64 bits: write it as a float ({float(value)!r}) if that is meant")
+
+
+def _literal(node: exp.Literal, scope: Scope) -> Expression:
+    if node.is_string:
+        return Literal(node.this, STRING)
+    text = str(node.this)
+    if text.isdigit():
+        return integer(int(text))
+    try:
+        value = float(text)
+    except ValueError:
+        raise QueryError(f"{text!r} is not a number") from None
+    if not math.isfinite(value):
+        raise QueryError(f"the number {text} does not fit a float64")
+    return Literal(value, FLOAT64)
+
+
+def _negative(node: exp.Neg, scope: Scope) -> Expression:
+    if isinstance(node.this, exp.Literal) and not node.this.is_string and str(node.this.this).isdigit():
+        return integer(-int(node.this.this))  # -9223372036854775808 fits, though its positive does not
+    operand = translate(node.this, scope)
+    if isinstance(operand, Literal) and operand.type.kind in ("float", "int", "duration") and operand.value is not None:
+        return Literal(-operand.value, operand.type)
+    return Negation(operand)
+
+
+def _column(node: exp.Column, scope: Scope) -> Expression:
+    if isinstance(node.this, exp.Star) or node.args.get("db"):
+        raise QueryError(f"{node.sql()} is not a column: write stream.column")
+    return scope.column(node.table or None, node.name)
+
+
+def _between(node: exp.Between, scope: Scope) -> Expression:
+    subject = translate(node.this, scope)
+    low, high = translate(node.args["low"], scope), translate(node.args["high"], scope)
+    if node.args.get("symmetric"):
+        raise QueryError(f"{node.sql()}: BETWEEN SYMMETRIC is not supported")
+    return And(Comparison(">=", subject, low), Comparison("<=", subject, high))
+
+
+def _in(node: exp.In, scope: Scope) -> Expression:
+    if not node.expressions:
+        raise QueryError(f"{node.sql()}: IN needs a list of values, such as A.x IN (1, 2, 3)")
+    return InList(translate(node.this, scope), tuple(translate(option, scope) for option in node.expressions))
+
+
+def _is(node: exp.Is, scope: Scope) -> Expression:
+    operand, what = translate(node.this, scope), node.expression
+    if isinstance(what, exp.Null):
+        return IsNull(operand)
+    if isinstance(what, exp.Boolean):
+        typing_rules.boolean(operand)
+        known = Not(IsNull(operand))
+        return And(known, operand if what.this else Not(operand))
+    raise QueryError(f"{node.sql()} is not supported: write IS NULL or IS NOT NULL")
+
+
+def _interval(node: exp.Interval, scope: Scope) -> Expression:
+    unit = node.args.get("unit")
+    text = node.this.name if isinstance(node.this, exp.Literal) else node.this.sql()
+    if unit is not None and not isinstance(unit, exp.Var):
+        raise QueryError(f"{node.sql()} is not supported: write one unit, such as INTERVAL '90' MINUTE")
+    count, name = coarsest(nanoseconds(f"{text} {unit.name}" if unit is not None else text))
+    if count not in _INT64:
+        raise QueryError(f"{node.sql()} does not fit 64 bits")
+    return Literal(count, duration_type(name))
+
+
+def _cast(node: exp.Cast, scope: Scope) -> Expression:
+    target = node.to.this.name
+    operand = node.this
+    if isinstance(operand, exp.Literal) and operand.is_string and target.startswith(("TIMESTAMP", "DATE")):
+        zone = "UTC" if has_offset(operand.this) else None
+        value, unit = parse_instant(operand.this, zone)
+        return Literal(value, timestamp_type(unit, zone))
+    inner = translate(operand, scope)
+    if target in ("DOUBLE", "FLOAT") and inner.type.is_number:
+        return _fold(Arithmetic("*", inner, Literal(1.0, FLOAT64)))
+    raise QueryError(f"{node.sql()} is not supported: CAST makes numbers DOUBLE, and texts TIMESTAMP or DATE")
+
+
+_RULES: dict[type[exp.Expr], Callable[[Any, Scope], Expression]] = {
+    exp.Paren: lambda node, scope: translate(node.this, scope),
+    exp.Not: lambda node, scope: Not(translate(node.this, scope)),
+    exp.Abs: lambda node, scope: Absolute(translate(node.this, scope)),
+    exp.Null: lambda node, scope: Literal(None, NULL),
+    exp.Boolean: lambda node, scope: Literal(bool(node.this), BOOL),
+    exp.Neg: _negative,
+    exp.Literal: _literal,
+    exp.Column: _column,
+    exp.Between: _between,
+    exp.In: _in,
+    exp.Is: _is,
+    exp.Interval: _interval,
+    exp.Cast: _cast,
+}
+
+
+def parse_column(text: str, scope: Scope) -> Reference:
+    """A column such as "A.x"."""
+    node = parse_sql(text)
+    if not isinstance(node, exp.Column):
+        raise QueryError(f"{text!r} is not a column: write stream.column, such as A.x")
+    column = _column(node, scope)
+    assert isinstance(column, Reference)
+    return column
+
+
+def parse_outputs(select: str | Iterable[str] | None, scope: Scope) -> list[tuple[str, Reference]]:
+    """The columns of a result with their names: all of them, or those that are listed."""
+    items = ["*"] if select is None else [select] if isinstance(select, str) else list(select)
+    nodes = [node for item in items for node in parse_sql(f"SELECT {item}").expressions]
+    return outputs(nodes, scope)
+
+
+def outputs(nodes: Iterable[exp.Expr], scope: Scope) -> list[tuple[str, Reference]]:
+    """Output columns, each named as it is written."""
+    found: list[tuple[str, Reference]] = []
+    for node in nodes:
+        alias = node.alias if isinstance(node, exp.Alias) else None
+        column = node.this if alias else node
+        star = isinstance(column, exp.Star) or (isinstance(column, exp.Column) and isinstance(column.this, exp.Star))
+        if star and not alias:
+            streams = [column.table] if isinstance(column, exp.Column) else list(scope.streams)
+            found += [(f"{s}.{c}", scope.column(s, c)) for s in streams for c in scope.stream(s)]
+        elif isinstance(column, exp.Column) and not star:
+            reference = scope.column(column.table or None, column.name)
+            written = f"{column.table}.{column.name}" if column.table else column.name
+            found.append((alias or written, reference))
+        else:
+            raise QueryError(f"cannot select {node.sql()}: select takes columns, such as A.x or A.x AS name")
+    names = [name for name, _ in found]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise QueryError(f"two output columns are called {twice}: rename one, such as 'A.x AS other'")
+    if not found:
+        raise QueryError("select is empty: name at least one column, or leave it out for all of them")
+    return found

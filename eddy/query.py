@@ -1,0 +1,243 @@
+"""A query: streams with windows, the predicates between them, and the columns of a result.
+
+Building a query does all checking and all analysis, once: predicates are split into filters on one stream, key
+classes and residuals, and windows are brought to one unit of time. A query never changes afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Union
+
+import numpy as np
+from attrs import field, frozen
+
+from eddy.clock import Clock, clock_of, window_numbers
+from eddy.errors import QueryError
+from eddy.expressions import Expression, Literal, Reference, quoted
+from eddy.keys import KeyClass, key_classes
+from eddy.logic import conjunction, conjuncts
+from eddy.names import Scope, nearest
+from eddy.parse import parse_outputs, parse_predicate
+from eddy.predicate import UserPredicate
+from eddy.residual import Residual, residuals
+from eddy.types import BOOL, Array, ColumnType, column_type
+from eddy.windows import Range, Rows, Tumbling, Unbounded, Window, uses_time
+
+Predicate = Union[str, UserPredicate, Expression]
+
+
+def _columns(columns: Any) -> dict[str, ColumnType]:
+    if not isinstance(columns, Mapping):
+        raise QueryError(f"a stream needs its columns as a dict of names and types, not {columns!r}")
+    if not columns:
+        raise QueryError('a stream needs at least one column, such as {"x": "int64"}')
+    if not all(isinstance(name, str) and name for name in columns):
+        raise QueryError(f"column names must be texts: {list(columns)}")
+    return {name: column_type(spec) for name, spec in columns.items()}
+
+
+@frozen(unsafe_hash=False)
+class Stream:
+    """What one stream looks like: its columns, its window, and the column that holds its time (by default ts)."""
+
+    columns: dict[str, ColumnType] = field(converter=_columns)
+    window: Window = field(factory=Unbounded)
+    time: str | None = None
+
+    def __attrs_post_init__(self) -> None:
+        if not isinstance(self.window, (Rows, Range, Tumbling, Unbounded)):
+            raise QueryError(f"a window is Rows, Range, Tumbling or Unbounded, not {self.window!r}")
+        if self.time is None:
+            if "ts" in self.columns and _may_be_time(self.columns["ts"]):
+                object.__setattr__(self, "time", "ts")
+        elif self.time not in self.columns:
+            raise QueryError(f"no column {self.time} to take the time from: {nearest(self.time, self.columns)}")
+        elif not _may_be_time(self.columns[self.time]):
+            raise QueryError(
+                f"column {self.time} is {self.columns[self.time]}, but time must be an integer that fits int64, "
+                "or a timestamp"
+            )
+
+
+def _may_be_time(of: ColumnType) -> bool:
+    return of.kind == "timestamp" or (of.is_integer and of.name != "uint64")
+
+
+@frozen
+class Output:
+    """One column of the result."""
+
+    name: str
+    stream: str
+    column: str
+    type: ColumnType
+
+
+@frozen(eq=False, init=False, repr=False)
+class Query:
+    """The streams to join, and how. Equal only to itself."""
+
+    streams: dict[str, Stream]
+    predicates: tuple[Expression, ...]
+    key_classes: tuple[KeyClass, ...]
+    filters: dict[str, Expression]
+    residuals: tuple[Residual, ...]
+    select: tuple[Output, ...]
+    cross: bool
+    edges: tuple[frozenset[str], ...]
+    _clock: Clock | None
+
+    def __init__(
+        self,
+        streams: Mapping[str, Stream | Mapping[str, Any]],
+        where: Predicate | Iterable[Predicate] = (),
+        select: str | Iterable[str] | None = None,
+        cross: bool = False,
+    ) -> None:
+        declared = _streams(streams)
+        scope = Scope({name: stream.columns for name, stream in declared.items()})
+        predicates = tuple(_predicates(where, scope))
+        classes, rest = key_classes(predicates, list(declared))
+        filters, between = _filters(rest, next(iter(declared)))
+        kept = residuals(between)
+        clock = clock_of(declared)
+        window_numbers(declared, clock)
+        edges = tuple(dict.fromkeys([frozenset(c.members) for c in classes] + [r.streams for r in kept]))
+        outputs = tuple(Output(n, c.stream, c.column, c.type) for n, c in parse_outputs(select, scope))
+        self.__attrs_init__(
+            declared, predicates, classes, filters, kept, outputs, bool(cross), edges, clock
+        )
+        if not self.connected(self.names) and not cross:
+            raise QueryError(_unconnected(self))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The streams' names, in the order of declaration."""
+        return tuple(self.streams)
+
+    @property
+    def time_windows(self) -> bool:
+        """Whether any window uses time; then time never goes back over the whole feed."""
+        return any(uses_time(stream.window) for stream in self.streams.values())
+
+    @property
+    def timed(self) -> bool:
+        """Whether every stream has a time, and all of them can be compared."""
+        return self._clock is not None
+
+    @property
+    def time_unit(self) -> str | None:
+        """The common unit of time; None without a clock, and where time is a plain integer."""
+        return None if self._clock is None else self._clock.unit
+
+    def time_of(self, stream: str, values: Array) -> Array:
+        """Values of the stream's time column as int64 in the common unit of the query."""
+        if self._clock is None:
+            return values.astype(np.int64, copy=False)
+        return self._clock.time_of(stream, values)
+
+    def window_table(self) -> tuple[Array, Array]:
+        """Kind and parameter of each stream's window, widths of time in the common unit.
+
+        Kinds: 0 unbounded, 1 rows n, 2 range w, 3 tumbling by n rows, 4 tumbling by time w.
+        """
+        return window_numbers(self.streams, self._clock)
+
+    def linked(self, left: Iterable[str], right: Iterable[str]) -> bool:
+        """Whether a predicate can be tested between these two sets of streams."""
+        left, right = frozenset(left), frozenset(right)
+        if any(left & c.members.keys() and right & c.members.keys() for c in self.key_classes):
+            return True
+        return any(r.streams <= left | right and r.streams & left and r.streams & right for r in self.residuals)
+
+    def connected(self, names: Iterable[str]) -> bool:
+        """Whether predicates among these streams alone connect all of them."""
+        return len(_components(self, names)) <= 1
+
+    def __str__(self) -> str:
+        """SQL that `eddy.sql` reads back, except for user predicates and columns of the same class."""
+        outputs = ", ".join(str(Reference(o.stream, o.column, o.type)) + _renamed(o) for o in self.select)
+        sources = ", ".join(f"{quoted(name)}{_bracket(s.window)}" for name, s in self.streams.items())
+        where = "\nWHERE " + "\n  AND ".join(p.within(2) for p in self.predicates) if self.predicates else ""
+        return f"SELECT {outputs}\nFROM {sources}{where}"
+
+    def __repr__(self) -> str:
+        return f"<Query {' '.join(str(self).split())}>"
+
+
+def _streams(streams: Any) -> dict[str, Stream]:
+    if not isinstance(streams, Mapping):
+        raise QueryError(f"a query needs its streams as a dict of names and Streams, not {streams!r}")
+    if len(streams) < 2:
+        raise QueryError(f"a query joins at least two streams, and this one has {len(streams)}")
+    if not all(isinstance(name, str) and name for name in streams):
+        raise QueryError(f"stream names must be texts: {list(streams)}")
+    return {name: s if isinstance(s, Stream) else Stream(s) for name, s in streams.items()}
+
+
+def _predicates(where: Any, scope: Scope) -> Iterable[Expression]:
+    if isinstance(where, (str, UserPredicate, Expression)):
+        where = [where]
+    for given in where:
+        if isinstance(given, UserPredicate):
+            yield given.bind(scope)
+        else:
+            yield from conjuncts(given if isinstance(given, Expression) else parse_predicate(given, scope))
+
+
+def _filters(
+    predicates: Sequence[Expression], first: str
+) -> tuple[dict[str, Expression], list[Expression]]:
+    """Predicates on one stream, by stream, and the others. A constant is decided here, once."""
+    alone: dict[str, list[Expression]] = {}
+    between: list[Expression] = []
+    for predicate in predicates:
+        streams = predicate.streams
+        if len(streams) > 1:
+            between.append(predicate)
+        elif streams:
+            alone.setdefault(next(iter(streams)), []).append(predicate)
+        elif not predicate.holds(_nothing, 1)[0]:
+            alone[first] = [Literal(False, BOOL)]
+            break
+    return {stream: conjunction(parts) for stream, parts in alone.items()}, between
+
+
+def _nothing(stream: str, column: str) -> Any:
+    raise AssertionError("a constant reads no column")
+
+
+def _components(query: Query, names: Iterable[str]) -> list[frozenset[str]]:
+    """The connected parts of some of the streams, under the predicates among them alone."""
+    names = frozenset(names)
+    links = [names & c.members.keys() for c in query.key_classes]
+    links += [r.streams for r in query.residuals if r.streams <= names]
+    parts = [frozenset([name]) for name in query.names if name in names]
+    for link in links:
+        touched = [part for part in parts if part & link]
+        if touched:
+            parts = [part for part in parts if not part & link] + [frozenset().union(*touched)]
+    return parts
+
+
+def _unconnected(query: Query) -> str:
+    parts = [" ".join(n for n in query.names if n in part) for part in _components(query, query.names)]
+    return (
+        f"no predicate connects ({') and ('.join(parts)}): add one to where, "
+        "or pass cross=True if every combination is meant"
+    )
+
+
+def _renamed(output: Output) -> str:
+    return "" if output.name == f"{output.stream}.{output.column}" else f" AS {quoted(output.name)}"
+
+
+def _bracket(window: Window) -> str:
+    if isinstance(window, Rows):
+        return f" [ROWS {window.n}]"
+    if isinstance(window, Range):
+        return f" [RANGE {window.width}]"
+    if isinstance(window, Tumbling):
+        return f" [TUMBLING {window.time}]" if window.rows is None else f" [TUMBLING {window.rows} ROWS]"
+    return ""
