@@ -1,8 +1,8 @@
-"""``eddy demo``: four live streams, a feed that drifts, a plan that follows it, a count that checks every result.
+"""``eddy demo``: four live streams, a feed that drifts, a plan that follows it, a count that checks it all.
 
-The feed is cut into slices. Each goes through the engine, then through the audit; now and then the newest slices
-are looked at, and when another plan would hold far fewer composites, the engine is told to migrate. It goes on
-with the next slice at once: STAIRs that a new plan brings are full of holes, and fill where they are probed.
+The feed is cut into slices. Each goes through the engine, then through the audit; now and then the newest
+slices are looked at, and when another plan would hold far fewer composites, the engine is told to migrate. It
+goes on with the next slice at once: STAIRs that a new plan brings are all holes, and fill when probed.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Demo:
         self.audit = Audit({"clicks": rows, "orders": rows, "payments": span, "parcels": span})
 
     def run(self) -> bool:
-        """Run to the end and say whether every result came exactly once. Ctrl-C ends it early, in good order."""
+        """Run to the end and say whether every result came exactly once. Ctrl-C ends it early."""
         slices = max(len(PHASES), round(self.seconds * SLICES_A_SECOND))
         review = max(1, min(SAMPLED, slices // (4 * len(PHASES))))
         feed, newest = Feed(self.seed), deque[Slice](maxlen=review)
@@ -155,7 +155,7 @@ def stairs(engine: Eddy) -> list[Stair]:
 
 
 def demo(seconds: float = 20.0, seed: int = 7, console: Console | None = None) -> int:
-    """Run the demo, live if the console is a terminal; the exit status says whether all results were right."""
+    """Run the demo, live if the console is a terminal; the exit status is 0 if all results were right."""
     console = console or Console(highlight=False)
     if console.is_terminal and not console.is_dumb_terminal and console.encoding.startswith("utf"):
         with LiveView(console, " = ".join(f"{name}.customer" for name in STREAMS)) as view:

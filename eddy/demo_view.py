@@ -8,7 +8,6 @@ from typing import Protocol
 import attrs
 from rich.console import Console, Group
 from rich.live import Live
-from rich.padding import Padding
 from rich.panel import Panel
 from rich.progress_bar import ProgressBar
 from rich.rule import Rule
@@ -21,10 +20,9 @@ BARS = "▁▂▃▄▅▆▇█"
 
 @attrs.frozen
 class Stair:
-    """A STAIR at one moment: how many live entries it holds, and which part of its keys is filled."""
+    """A STAIR at one moment: its streams, its live entries, and which part of its keys is filled."""
 
-    name: str
-    composite: bool
+    streams: Sequence[str]
     entries: int
     filled: float
 
@@ -57,6 +55,7 @@ class Moment:
     stairs: Sequence[Stair]
     changes: Sequence[Change]
     marks: Sequence[int]
+    bytes: int
     events: int
     results: int
     expected: int
@@ -87,11 +86,11 @@ def verdict(moment: Moment) -> str:
 
 def closing(moment: Moment) -> Iterator[str]:
     """The last words, the same in both views."""
-    yield f"{moment.events:,} events gave {moment.results:,} results under {len(moment.changes) + 1} plans."
-    if moment.changes:
-        longest = 1e3 * max(change.took for change in moment.changes)
-        yield f"The plan changed {len(moment.changes)} times; the longest change took {longest:.2f} ms."
-    yield f"An independent count over the same feed expects {moment.expected:,} results: {verdict(moment)}."
+    longest = 1e3 * max((change.took for change in moment.changes), default=0.0)
+    yield f"{moment.events:,} events gave {moment.results:,} results."
+    yield f"Changes of plan while it ran: {len(moment.changes)}; the longest took {longest:.2f} ms."
+    yield f"An independent count over the same feed expects {moment.expected:,} results:"
+    yield f"{verdict(moment)}."
 
 
 @attrs.define(eq=False)
@@ -130,7 +129,7 @@ class PlainView:
 
 @attrs.define(eq=False)
 class LiveView:
-    """One picture of at most 80 columns, drawn anew ten times a second; the last one stays."""
+    """One picture of at most 80 columns, drawn anew at every moment; the last one stays."""
 
     console: Console
     query: str
@@ -153,8 +152,9 @@ class LiveView:
         colour = "green" if moment.clean else "red"
         words = Text("\n".join(closing(moment)))
         mark = Text("✓ exact" if moment.clean else "✗ not exact", style=f"bold {colour}")
-        ending = Panel(Group(words, mark), border_style=colour, width=self._width, padding=(0, 1))
-        self._live.update(Group(self.picture(moment), ending), refresh=True)
+        self.show(moment)
+        self._live.stop()
+        self.console.print(Panel(Group(words, mark), border_style=colour, width=self._width, padding=(0, 1)))
 
     @property
     def _width(self) -> int:
@@ -202,9 +202,9 @@ class LiveView:
         for stair in moment.stairs:
             done = stair.filled >= 1
             bar = ProgressBar(total=1.0, completed=stair.filled, width=20, complete_style="yellow")
-            style = "" if stair.composite else "dim"
+            style = "" if len(stair.streams) > 1 else "dim"
             table.add_row(
-                Text(stair.name, style=style),
+                Text(" ".join(stair.streams), style=style),
                 Text(f"{stair.entries:,}", style=style),
                 bar,
                 Text("complete", style="green") if done else Text(f"{stair.filled:.0%}", style="yellow"),
@@ -216,9 +216,15 @@ class LiveView:
 
     def _sums(self, moment: Moment) -> Group:
         style = "green" if moment.clean else "bold red"
-        sums = Text.assemble((f"{moment.results:,} results  ", "bold"), (verdict(moment), style))
+        sums = Table.grid(expand=True)
+        sums.add_column()
+        sums.add_column(justify="right")
+        sums.add_row(
+            Text.assemble((f"{moment.results:,} results  ", "bold"), (verdict(moment), style)),
+            Text(f"{moment.bytes / 1e6:,.0f} MB", style="dim"),
+        )
         bar = ProgressBar(total=moment.seconds, completed=moment.elapsed, width=self._width - 4)
-        return Group(sums, Padding(bar, (0, 0)))
+        return Group(sums, bar)
 
 
 def spark(speeds: Sequence[float], width: int = 46) -> str:
