@@ -92,10 +92,10 @@ def lit(number):
 # Predicates
 
 
-def theta(pick, left, right, families):
+def theta(pick, left, right, numeric):
     """A predicate that is no plain equality, between two columns of one family."""
     order = pick.choice(["<", "<=", ">", ">=", "!="])
-    if families not in NUMERIC:
+    if not numeric:
         return (order, left, right)
     number = lit(pick.integer(0, 3))
     return pick.choice(
@@ -160,17 +160,15 @@ def between(pick, specs, one, other, equal):
     if plain and pick.chance(equal):
         a, b = pick.choice(plain)
         return ("=", col(one, a), col(other, b))
-    mixed = [
-        (a, b)
-        for a, b in pairs
-        if specs[one][a].family != "big" or specs[one][a].type == specs[other][b].type
-    ]
-    if not mixed:
+    if not pairs:
         return None
-    a, b = pick.choice(mixed)
-    if specs[one][a].type == specs[other][b].type == "int64" and pick.chance(5):
+    a, b = pick.choice(pairs)
+    left, right = specs[one][a], specs[other][b]
+    same = left.type == right.type == "int64"
+    if same and left.family != "big" and pick.chance(5):
         return ("user", pick.choice(["sum is even", "within two"]), col(one, a), col(other, b))
-    return theta(pick, col(one, a), col(other, b), specs[one][a].family)
+    numeric = left.family in NUMERIC or (left.family == "big" and same)
+    return theta(pick, col(one, a), col(other, b), numeric)
 
 
 def spare(pick, specs, names):
