@@ -32,6 +32,7 @@ from eddy.demo_feed import (
 from eddy.demo_view import Change, LiveView, Moment, PlainView, Stair, View
 from eddy.engine import Eddy
 from eddy.sql import sql
+from eddy.statistics import Statistics
 
 SLICES_A_SECOND = 60
 """The pace of the feed. The engine is several times as fast: the rest is audit, view and idle time."""
@@ -129,6 +130,7 @@ class Demo:
         self._marks.append(column)
 
     def _moment(self, phase: int) -> Moment:
+        statistics = self.engine.statistics()
         return Moment(
             elapsed=self.clock() - self._start,
             seconds=self.seconds,
@@ -136,10 +138,11 @@ class Demo:
             phases=len(PHASES),
             title=PHASES[phase].title,
             speeds=[size / busy for size, busy in zip(self._sizes, self._busy, strict=True)],
-            plan=str(self.engine.plan),
-            stairs=stairs(self.engine),
+            plan=statistics.plan,
+            stairs=stairs(statistics),
             changes=tuple(self._changes),
             marks=tuple(self._marks),
+            bytes=statistics.bytes,
             events=sum(self._sizes),
             results=self.audit.seen,
             expected=self.audit.expected,
@@ -149,9 +152,13 @@ class Demo:
         )
 
 
-def stairs(engine: Eddy) -> list[Stair]:
-    """The STAIRs of the current plan as the view shows them, the streams' own before the composites."""
-    raise NotImplementedError(engine)
+def stairs(statistics: Statistics) -> list[Stair]:
+    """The STAIRs of the current plan as the view shows them: the streams' own, then the composites'."""
+    leaves = [Stair((stream.name,), stream.live, 1.0) for stream in statistics.streams]
+    return leaves + [
+        Stair(stair.streams, stair.live, 1.0 if stair.complete else stair.fraction)
+        for stair in statistics.stairs
+    ]
 
 
 def demo(seconds: float = 20.0, seed: int = 7, console: Console | None = None) -> int:

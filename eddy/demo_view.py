@@ -20,7 +20,7 @@ BARS = "▁▂▃▄▅▆▇█"
 
 @attrs.frozen
 class Stair:
-    """A STAIR at one moment: its streams, its live entries, and which part of its keys is filled."""
+    """A STAIR at one moment: its streams, its live entries, and how far it is filled."""
 
     streams: Sequence[str]
     entries: int
@@ -198,7 +198,7 @@ class LiveView:
         table.add_column(justify="right", width=9)
         table.add_column(width=20)
         table.add_column(justify="right", width=8)
-        table.add_row(*(Text(name, style="dim") for name in ("STAIR", "entries", "keys filled", "")))
+        table.add_row(*(Text(name, style="dim") for name in ("STAIR", "entries", "filled", "")))
         for stair in moment.stairs:
             done = stair.filled >= 1
             bar = ProgressBar(total=1.0, completed=stair.filled, width=20, complete_style="yellow")
