@@ -1,5 +1,5 @@
-# Every command sets itself up: the first use makes .venv and installs into it, and so does the first use after
-# setup.cfg has changed; otherwise it starts at once.
+# Every command sets itself up: the first use makes .venv, installs into it and compiles the kernels, and so does
+# the first use after setup.cfg has changed; otherwise it starts at once.
 #
 #   make demo            a live 4-stream join whose plan changes while it runs (SECONDS=20 SEED=7)
 #   make test            the tests (ARGS="-k name")
@@ -60,4 +60,6 @@ $(STAMP): setup.cfg pyproject.toml
 	    exit 1; \
 	fi
 	@$(BIN)/python -m pip install --disable-pip-version-check -e '.[dev]'
+	@echo "Compiling kernels (once; some seconds)"
+	-@$(BIN)/python -c 'import eddy'
 	@touch $@
