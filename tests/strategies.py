@@ -195,8 +195,8 @@ def large(pick, limit=600_000):
     """A case with batches of up to 5,000 rows, sparse keys and small windows."""
     made = queries.make(pick, pick.integer(2, 3), sparse=True)
     names = list(made.streams)
-    sizes = pick.choice([[5000], [1000, 4096, 5000], [1, 17, 300, 5000]])
-    doors = pick.choice([("push",), ("push_all",), ("push", "push_all")])
+    doors = pick.choice([("push",), ("push_all",), ("push_all",), ("push", "push_all")])
+    sizes = [1, 30, 300, 5000] if doors == ("push",) else pick.choice([[5000], [1, 300, 5000]])
     rows = Pick(pick.integer(0, 2**32))
     done = steps(pick, made, 8_000, sizes, migrations=50, chunks=20, doors=doors, rows=rows, paces=PACES[2:])
     case = Case(made.streams, made.where, done, select=made.select, **settings_of_engine(pick, names))
