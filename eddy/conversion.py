@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pat
 
+from eddy import arrow
 from eddy.errors import BatchError
 from eddy.types import UNITS, Array, Column, ColumnType
 
@@ -117,10 +118,14 @@ def _from_numpy(kind: ColumnType, values: Array) -> Column:
                 raise BatchError(
                     f"{source} is finer than any timestamp; give datetime64 in {', '.join(UNITS)}"
                 )
-            values = values.astype(f"M8[{unit if unit in UNITS else 's'}]")
-            return _from_arrow(kind, pa.array(values), zones_known=False)
+            unit = unit if unit in UNITS else "s"
+            counts = values.astype(f"M8[{unit}]").view(np.int64)
+            array = arrow.from_numpy(counts, ~np.isnat(values), pa.timestamp(unit))
+            return _from_arrow(kind, array, zones_known=False)
     elif kind.kind != "string" and _widens(source, kind.dtype):
         return Column(_ready(values, kind.dtype))
+    if source.kind in "iufbmM":
+        return _from_arrow(kind, arrow.from_numpy(values, None, pa.from_numpy_dtype(source)))
     return _from_arrow(kind, pa.array(values))
 
 
@@ -141,17 +146,16 @@ def _from_arrow(kind: ColumnType, array: pa.Array | pa.ChunkedArray, zones_known
         array = array.dictionary_decode()
     if not pat.is_null(array.type):
         _refuse_type(kind, array.type, zones_known)
-    valid = array.is_valid().to_numpy(zero_copy_only=False) if array.null_count else None
+    valid = arrow.valid_of(array)
     if kind.kind == "string":
         text = array if pat.is_string(array.type) else array.cast(pa.string())
-        return Column(text if valid is None else pc.fill_null(text, ""), valid)
-    stored = _cast(kind, array)
+        return Column(arrow.with_nulls(text, None), valid)
+    values = _ready(arrow.to_numpy(_cast(kind, array), kind.dtype), kind.dtype)
     if valid is not None:
-        stored = pc.fill_null(stored, False if kind.kind == "bool" else 0)
-    values = stored.to_numpy(zero_copy_only=False)
+        values[~valid] = 0
     if kind.dtype == np.float32 and np.isinf(values).any():
         _refuse_new_infinities(array)
-    return Column(_ready(values, kind.dtype), valid)
+    return Column(values, valid)
 
 
 def _cast(kind: ColumnType, array: pa.Array) -> pa.Array:
@@ -189,10 +193,11 @@ def _refuse_type(kind: ColumnType, source: pa.DataType, zones_known: bool) -> No
 
 def _refuse_new_infinities(array: pa.Array) -> None:
     """Rounding to float32 is what the column asks for; becoming infinite is not."""
-    wide = array.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    wide = arrow.to_numpy(array.cast(pa.float64()), np.dtype("float64"))
     with np.errstate(over="ignore"):
         grown = np.isinf(wide.astype(np.float32)) & ~np.isinf(wide)
-    if grown.any():
+    valid = arrow.valid_of(array)
+    if (grown if valid is None else grown & valid).any():
         raise BatchError("a value is too large for float32; declare the column as float64")
 
 

@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from attrs import define, field
 
+from eddy import arrow
 from eddy.errors import EddyError
 from eddy.types import Array, Column, ColumnType
 
 if TYPE_CHECKING:
     import pandas
+
     from eddy.query import Query
 
 RowsFunction = Callable[[], Array]
@@ -131,11 +132,9 @@ class Result:
 
 def to_arrow(column: Column, kind: ColumnType) -> pa.Array | pa.ChunkedArray:
     """A column in exactly its declared Arrow type."""
-    values, valid = column.values, column.valid
     if kind.kind == "string":
-        return values if valid is None else pc.if_else(pa.array(valid), values, pa.scalar(None, pa.string()))
-    array = pa.array(values, mask=None if valid is None else ~valid)
-    return array.view(kind.arrow) if kind.kind == "timestamp" else array
+        return arrow.with_nulls(column.values, column.valid)
+    return arrow.from_numpy(column.values, column.valid, kind.arrow)
 
 
 def _joined(columns: list[Column]) -> Column:

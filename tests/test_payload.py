@@ -72,7 +72,7 @@ def test_values_are_copied() -> None:
 
 
 def test_masks_exist_only_where_a_null_was_seen() -> None:
-    """A mask that is all true costs nothing, and one that no longer holds a NULL is dropped at the next move."""
+    """A mask that is all true costs nothing; one that no longer holds a NULL goes at the next move."""
     payload = Payload({"x": TYPES["x"]}, StringPool())
     payload.append({"x": Column(np.arange(4), np.ones(4, np.bool_))}, 4)
     assert payload.nbytes == SMALLEST * 8

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from eddy import strings
 from eddy.strings import StringPool
 
-TEXT = st.one_of(st.text(max_size=20), st.sampled_from(["", "a", "b", "aa", "日本", "a" * 8, "a" * 9, "b" * 40]))
+TEXT = st.one_of(
+    st.text(max_size=20), st.sampled_from(["", "a", "b", "aa", "日本", "a" * 8, "a" * 9, "b" * 40])
+)
 MASKS = st.sampled_from([-1, -1, 0, 3, -(1 << 32), (1 << 32) - 1])
 
 
