@@ -54,7 +54,9 @@ class Clock:
             )
         count, rest = divmod(nanoseconds(width) * UNITS[self.unit], UNITS["ns"])
         if exact and rest:
-            raise QueryError(f"{what} of stream {stream} is not a whole number of {self.unit}, the unit of time")
+            raise QueryError(
+                f"{what} of stream {stream} is not a whole number of {self.unit}, the unit of time"
+            )
         return self._bounded(count, what)
 
     def _bounded(self, width: int, what: object) -> int:
@@ -74,8 +76,8 @@ def clock_of(streams: Mapping[str, Stream]) -> Clock | None:
         if needed:
             raise QueryError(
                 f"the window of {needed[0]} uses time, so every stream needs a time column, but "
-                f"{', '.join(without)} {'has' if len(without) == 1 else 'have'} none: add an integer or timestamp "
-                "column ts, or name another with Stream(..., time=)"
+                f"{', '.join(without)} {'has' if len(without) == 1 else 'have'} none: "
+                "add an integer or timestamp column ts, or name another with Stream(..., time=)"
             )
         return None
     types: dict[str, ColumnType] = {n: s.columns[s.time] for n, s in streams.items() if s.time is not None}
@@ -83,7 +85,9 @@ def clock_of(streams: Mapping[str, Stream]) -> Clock | None:
     if len(clocks) > 1:
         if needed:
             told = ", ".join(f"{name}.{streams[name].time} is {of}" for name, of in types.items())
-            raise QueryError(f"the times of the streams cannot be compared: {told}; declare all of them alike")
+            raise QueryError(
+                f"the times of the streams cannot be compared: {told}; declare all of them alike"
+            )
         return None
     units = [of.unit for of in types.values() if of.unit is not None]
     if not units:
@@ -93,7 +97,7 @@ def clock_of(streams: Mapping[str, Stream]) -> Clock | None:
 
 
 def window_numbers(streams: Mapping[str, Stream], clock: Clock | None) -> tuple[Array, Array]:
-    """Kinds and parameters of the windows: 0 unbounded, 1 rows, 2 range, 3 tumbling by rows, 4 tumbling by time."""
+    """Kind and parameter of each window; `Query.window_table` lists the kinds."""
     table: list[tuple[int, int]] = []
     for name, stream in streams.items():
         window = stream.window

@@ -156,7 +156,7 @@ def compare_numbers(op: str, a: Array, b: Array) -> Array:
 
 
 def _compare_mixed(op: str, whole: Array, real: Array) -> Array:
-    """Integers against floats. Beyond 2**53 a float cannot hold every integer, so the float is floored instead."""
+    """Integers against floats. Beyond 2**53 floats cannot hold every integer, so the float is floored."""
     real = real.astype(np.float64, copy=False)
     if whole.dtype.itemsize < 8 or not _spans(whole, 2**53):
         plain: Array = COMPARE[op](whole.astype(np.float64), real)

@@ -1,7 +1,8 @@
 """Expressions: a small typed tree of our own.
 
-A node knows its type from the moment it is made; the rules are in `typing_rules`, the arithmetic in `evaluate`.
-Nodes are values: frozen, compared by content, picklable. `str(node)` is SQL that parses back to an equal node.
+A node knows its type from the moment it is made; the rules are in `typing_rules`, the arithmetic in
+`evaluate`. Nodes are values: frozen, compared by content, picklable. `str(node)` is SQL that parses back to
+an equal node.
 """
 
 from __future__ import annotations
@@ -12,22 +13,22 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from attrs import evolve, field, fields, frozen
 
 from eddy import evaluate, typing_rules
 from eddy.instants import format_instant
-from eddy.types import BOOL, Array, Column, ColumnType
+from eddy.types import Array, Column, ColumnType
 
 Get = Callable[[str, str], Column]
 
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 _RESERVED = frozenset(
-    """all alter and any as between call case create cross current_catalog current_date current_time current_timestamp
-    current_user distinct drop else end except execute explain false fetch for from glob grant group having ilike in
-    inner insert intersect interval into is join lateral like limit localtime localtimestamp not notnull null on
-    optimize or order outer partitioned_by prepare qualify regexp rename returning revoke rlike rollback select
-    session_user show straight_join tablesample then true uncache union using vacuum when where with xor""".split()
+    """all alter and any as between call case create cross current_catalog current_date current_time
+    current_timestamp current_user distinct drop else end except execute explain false fetch for from
+    glob grant group having ilike in inner insert intersect interval into is join lateral like limit
+    localtime localtimestamp not notnull null on optimize or order outer partitioned_by prepare
+    qualify regexp rename returning revoke rlike rollback select session_user show straight_join
+    tablesample then true uncache union using vacuum when where with xor""".split()
 )
 
 
@@ -40,7 +41,7 @@ def quoted(name: str) -> str:
 
 @frozen
 class Expression:
-    """The root of the tree. `type` is the type of its values, `binding` how tightly its text holds together."""
+    """The root of the tree. `type` is the type of its values, `binding` how tightly its text holds."""
 
     @property
     def type(self) -> ColumnType:
@@ -70,7 +71,7 @@ class Expression:
         return frozenset(stream for stream, _ in self.columns)
 
     def evaluate(self, get: Get) -> Column:
-        """The values for all rows at once; `get(stream, column)` gives the columns. Constants have length 1."""
+        """The values for all rows; `get(stream, column)` gives the columns. Constants have length 1."""
         raise NotImplementedError
 
     def holds(self, get: Get, n: int) -> Array:
@@ -105,7 +106,7 @@ class Reference(Expression):
 
     stream: str
     column: str
-    type: ColumnType  # type: ignore[assignment]
+    type: ColumnType
 
     @property
     def columns(self) -> frozenset[tuple[str, str]]:
@@ -123,7 +124,7 @@ class Literal(Expression):
     """A constant. Times and durations are a number of their type's unit; None is NULL."""
 
     value: Any
-    type: ColumnType  # type: ignore[assignment]
+    type: ColumnType
 
     def evaluate(self, get: Get) -> Column:
         if self.value is None:
@@ -140,7 +141,7 @@ class Literal(Expression):
         if self.value is None:
             return "NULL"
         if self.type.kind == "string":
-            return "'" + self.value.replace("'", "''") + "'"
+            return "'" + str(self.value).replace("'", "''") + "'"
         if self.type.kind == "timestamp":
             return f"TIMESTAMP '{format_instant(self.value, str(self.type.unit), self.type.zone)}'"
         if self.type.kind == "duration":
@@ -155,7 +156,7 @@ class Arithmetic(Expression):
     op: str
     left: Expression
     right: Expression
-    type: ColumnType = field(init=False)  # type: ignore[assignment]
+    type: ColumnType = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         left, right, kind = typing_rules.arithmetic(self.op, self.left, self.right)
@@ -186,7 +187,7 @@ class Negation(Expression):
     """`-operand`."""
 
     operand: Expression
-    type: ColumnType = field(init=False)  # type: ignore[assignment]
+    type: ColumnType = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         object.__setattr__(self, "type", typing_rules.negation(self.operand))
@@ -207,7 +208,7 @@ class Absolute(Expression):
     """`ABS(operand)`."""
 
     operand: Expression
-    type: ColumnType = field(init=False)  # type: ignore[assignment]
+    type: ColumnType = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         object.__setattr__(self, "type", typing_rules.absolute(self.operand))
@@ -217,117 +218,3 @@ class Absolute(Expression):
 
     def __str__(self) -> str:
         return f"ABS({self.operand})"
-
-
-@frozen
-class Comparison(Expression):
-    """`left op right` for = != < <= > >=, exact for every pair of types that may be compared."""
-
-    op: str
-    left: Expression
-    right: Expression
-
-    def __attrs_post_init__(self) -> None:
-        left, right = typing_rules.comparison(self.op, self.left, self.right)
-        object.__setattr__(self, "left", left)
-        object.__setattr__(self, "right", right)
-
-    @property
-    def type(self) -> ColumnType:
-        return BOOL
-
-    @property
-    def binding(self) -> int:
-        return 4
-
-    def evaluate(self, get: Get) -> Column:
-        return evaluate.compare(
-            self.op, self.left.evaluate(get), self.left.type, self.right.evaluate(get), self.right.type
-        )
-
-    def __str__(self) -> str:
-        return f"{self.left.within(5)} {self.op} {self.right.within(5)}"
-
-
-@frozen
-class IsNull(Expression):
-    """`operand IS NULL`: never unknown itself."""
-
-    operand: Expression
-
-    @property
-    def type(self) -> ColumnType:
-        return BOOL
-
-    @property
-    def binding(self) -> int:
-        return 4
-
-    def evaluate(self, get: Get) -> Column:
-        column = self.operand.evaluate(get)
-        if column.valid is not None:
-            return Column(~column.valid)
-        scalar = isinstance(column.values, pa.Scalar)
-        return Column(np.zeros(1 if scalar else len(column.values), bool))
-
-    def __str__(self) -> str:
-        return f"{self.operand.within(5)} IS NULL"
-
-
-@frozen
-class InList(Expression):
-    """`operand IN (option, ...)`: unknown, not false, where nothing matches and an option is NULL."""
-
-    operand: Expression
-    options: tuple[Expression, ...]
-
-    def __attrs_post_init__(self) -> None:
-        pairs = [typing_rules.comparison("=", self.operand, option) for option in self.options]
-        object.__setattr__(self, "options", tuple(option for _, option in pairs))
-
-    @property
-    def type(self) -> ColumnType:
-        return BOOL
-
-    @property
-    def binding(self) -> int:
-        return 4
-
-    def evaluate(self, get: Get) -> Column:
-        operand = self.operand.evaluate(get)
-        answer: Column | None = None
-        for group in self._groups():
-            if len(group) > 1:
-                found = self._lookup(operand, group)
-            else:
-                found = evaluate.compare(
-                    "=", operand, self.operand.type, group[0].evaluate(get), group[0].type
-                )
-            answer = found if answer is None else evaluate.either_true(answer, found)
-        assert answer is not None, "the parser refuses an empty list"
-        return answer
-
-    def _groups(self) -> Iterator[tuple[Expression, ...]]:
-        """Options that one look-up serves (constants of the operand's own kind) together, each other one alone."""
-        kind, unit = self.operand.type.kind, self.operand.type.unit
-        plain = kind in ("string", "int", "timestamp")
-        alike = tuple(
-            option
-            for option in self.options
-            if plain and isinstance(option, Literal) and (option.type.kind, option.type.unit) == (kind, unit)
-        )
-        if alike and not isinstance(self.operand, Literal):
-            yield alike
-        else:
-            alike = ()
-        yield from ((option,) for option in self.options if option not in alike)
-
-    def _lookup(self, operand: Column, options: tuple[Expression, ...]) -> Column:
-        values = [option.value for option in options if isinstance(option, Literal)]
-        if self.operand.type.kind == "string":
-            found = pc.is_in(operand.values, value_set=pa.array(values, pa.string()))
-            return Column(found.to_numpy(zero_copy_only=False), operand.valid)
-        return Column(np.isin(operand.values, np.array(values, np.int64)), operand.valid)
-
-    def __str__(self) -> str:
-        return f"{self.operand.within(5)} IN ({', '.join(str(option) for option in self.options)})"

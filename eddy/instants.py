@@ -21,8 +21,8 @@ _SECOND = datetime.timedelta(seconds=1)
 def parse_instant(text: str, zone: str | None) -> tuple[int, str]:
     """The time as a number of its coarsest exact unit since 1970.
 
-    With a zone (that of the column it is compared with) it is an instant in UTC: a text without an offset is local
-    time there; where clocks go back, the earlier of the two. Without a zone an offset is refused.
+    With a zone (that of the column it is compared with) it is an instant in UTC: a text without an offset is
+    local time there; where clocks go back, the earlier of the two. Without a zone an offset is refused.
     """
     form = _FORM.fullmatch(text)
     try:

@@ -12,9 +12,10 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 from attrs import field, frozen
 
+from eddy.comparisons import Comparison, InList
 from eddy.errors import QueryError
 from eddy.evaluate import both, integer_arithmetic
-from eddy.expressions import Comparison, Expression, InList, Literal, Reference
+from eddy.expressions import Expression, Literal, Reference
 from eddy.types import UNITS, Array, ColumnType, finest
 
 
@@ -47,8 +48,8 @@ class KeyClass:
         """Canonical keys of a member's values (strings: codes), and a mask of those that can match at all.
 
         Two valid keys are equal exactly when the values are equal in SQL, whatever their types. A value that
-        equals nothing (NULL, NaN), or nothing that another member could hold (1.5 beside an integer, 2**63 beside
-        int64), is not valid. int64 values come back as they are, not copied.
+        equals nothing (NULL, NaN), or nothing that another member could hold (1.5 beside an integer, 2**63
+        beside int64), is not valid. int64 values come back as they are, not copied.
         """
         of = self.types[stream]
         fits: Array | None = None
@@ -75,8 +76,9 @@ class KeyClass:
 
     def _whole(self, values: Array) -> tuple[Array, Array]:
         """Floats as integers, where they are whole and in range."""
-        low, high, dtype = (0.0, 2.0**64, np.uint64) if self.kind == "uint" else (-(2.0**63), 2.0**63, np.int64)
+        low, high = (0.0, 2.0**64) if self.kind == "uint" else (-(2.0**63), 2.0**63)
         fits = (values >= low) & (values < high) & (np.floor(values) == values)
+        dtype = np.uint64 if self.kind == "uint" else np.int64
         return np.where(fits, values, 0).astype(dtype).view(np.int64), fits
 
     def __str__(self) -> str:
@@ -133,17 +135,18 @@ def key_classes(
     return tuple(classes), list(dict.fromkeys(rest))
 
 
-def _spread(conjunct: Expression, group: Sequence[Reference], chosen: Sequence[Reference]) -> Iterator[Expression]:
+def _spread(
+    conjunct: Expression, group: Sequence[Expression], chosen: Sequence[Reference]
+) -> Iterator[Expression]:
     """A comparison of one member with constants, repeated for the representatives of the other streams."""
     if not isinstance(conjunct, (Comparison, InList)):
         return
-    references = [part for part in conjunct.children if isinstance(part, Reference)]
-    constants = [part for part in conjunct.children if isinstance(part, Literal)]
-    if len(references) != 1 or len(constants) + 1 != len(list(conjunct.children)) or references[0] not in group:
+    member, *others = sorted(conjunct.children, key=lambda part: not isinstance(part, Reference))
+    if member not in group or not all(isinstance(part, Literal) for part in others):
         return
     for other in chosen:
-        if other.stream != references[0].stream:
+        if {other.stream} != member.streams:
             try:
-                yield conjunct.replace(references[0], other)
-            except QueryError:  # a constant that this member's type cannot be compared with, such as TRUE and an int
+                yield conjunct.replace(member, other)
+            except QueryError:  # this member's type cannot be compared with the constant: an int with TRUE
                 continue

@@ -9,7 +9,8 @@ import numpy as np
 from attrs import frozen
 
 from eddy import evaluate, typing_rules
-from eddy.expressions import Comparison, Expression, Get
+from eddy.comparisons import Comparison
+from eddy.expressions import Expression, Get
 from eddy.types import BOOL, Array, Column, ColumnType
 
 _INVERSE = {"=": "!=", "!=": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
@@ -94,7 +95,7 @@ class Not(Expression):
 
 
 def conjuncts(expression: Expression) -> Iterator[Expression]:
-    """The predicates whose conjunction is true exactly where the expression is; NOT is pushed down where it can be."""
+    """Predicates whose conjunction is true exactly where the expression is; NOT is pushed down."""
     if isinstance(expression, And):
         yield from conjuncts(expression.left)
         yield from conjuncts(expression.right)

@@ -49,5 +49,7 @@ class Scope:
             everything = [f"{name}.{other}" for name, columns in self.streams.items() for other in columns]
             raise QueryError(f"no stream has a column {column}: {nearest(column, everything)}")
         if len(owners) > 1:
-            raise QueryError(f"column {column} is ambiguous: write {' or '.join(f'{o}.{column}' for o in owners)}")
+            raise QueryError(
+                f"column {column} is ambiguous: write {' or '.join(f'{o}.{column}' for o in owners)}"
+            )
         return owners[0]

@@ -1,14 +1,14 @@
 """SQL text to our own tree, by way of sqlglot's parser. Nothing is ever evaluated as Python.
 
-sqlglot understands much more SQL than a stream join can mean; every node that we do not translate is refused by
-name.
+sqlglot understands much more SQL than a stream join can mean; every node that we do not translate is refused
+by name.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
@@ -16,19 +16,10 @@ import sqlglot
 from sqlglot import exp
 
 from eddy import typing_rules
+from eddy.comparisons import Comparison, InList, IsNull
 from eddy.durations import coarsest, nanoseconds
 from eddy.errors import QueryError
-from eddy.expressions import (
-    Absolute,
-    Arithmetic,
-    Comparison,
-    Expression,
-    InList,
-    IsNull,
-    Literal,
-    Negation,
-    Reference,
-)
+from eddy.expressions import Absolute, Arithmetic, Expression, Literal, Negation, Reference
 from eddy.instants import has_offset, parse_instant
 from eddy.logic import And, Not, Or
 from eddy.names import Scope
@@ -44,7 +35,13 @@ _COMPARISONS: dict[type[exp.Expr], str] = {
     exp.GT: ">",
     exp.GTE: ">=",
 }
-_ARITHMETIC: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%"}
+_ARITHMETIC: dict[type[exp.Expr], str] = {
+    exp.Add: "+",
+    exp.Sub: "-",
+    exp.Mul: "*",
+    exp.Div: "/",
+    exp.Mod: "%",
+}
 _CONNECTIVES: dict[type[exp.Expr], type[And] | type[Or]] = {exp.And: And, exp.Or: Or}
 
 
@@ -77,17 +74,19 @@ def translate(node: exp.Expr, scope: Scope) -> Expression:
     kind = type(node)
     if kind in _CONNECTIVES:
         return reduce(_CONNECTIVES[kind], [translate(part, scope) for part in node.flatten()])
-    if kind in _COMPARISONS:
-        return Comparison(_COMPARISONS[kind], translate(node.this, scope), translate(node.expression, scope))
-    if kind in _ARITHMETIC:
-        return _fold(Arithmetic(_ARITHMETIC[kind], translate(node.this, scope), translate(node.expression, scope)))
+    if kind in _COMPARISONS or kind in _ARITHMETIC:
+        left, right = translate(node.this, scope), translate(node.expression, scope)
+        if kind in _COMPARISONS:
+            return Comparison(_COMPARISONS[kind], left, right)
+        return _fold(Arithmetic(_ARITHMETIC[kind], left, right))
     for known, rule in _RULES.items():
         if isinstance(node, known):
             return rule(node, scope)
     what = node.sql()
     raise QueryError(
         f"{what} ({kind.__name__}) is not supported in a predicate: use columns, constants, + - * / %, ABS, "
-        "comparisons, BETWEEN, IN, IS NULL, AND, OR and NOT; for anything else pass eddy.predicate(function, ...)"
+        "comparisons, BETWEEN, IN, IS NULL, AND, OR and NOT; "
+        "for anything else pass eddy.predicate(function, ...)"
     )
 
 
@@ -113,7 +112,9 @@ def integer(value: int) -> Literal:
         return Literal(value, INT64)
     if value in _UINT64:
         return Literal(value, UINT64)
-    raise QueryError(f"the integer {value} does not fit 64 bits: write it as a float ({float(value)!r}) if that is meant")
+    raise QueryError(
+        f"the integer {value} does not fit 64 bits: write it as a float, such as 1e20, if that is meant"
+    )
 
 
 def _literal(node: exp.Literal, scope: Scope) -> Expression:
@@ -135,7 +136,9 @@ def _negative(node: exp.Neg, scope: Scope) -> Expression:
     if isinstance(node.this, exp.Literal) and not node.this.is_string and str(node.this.this).isdigit():
         return integer(-int(node.this.this))  # -9223372036854775808 fits, though its positive does not
     operand = translate(node.this, scope)
-    if isinstance(operand, Literal) and operand.type.kind in ("float", "int", "duration") and operand.value is not None:
+    if isinstance(operand, Literal) and operand.type.kind == "int":
+        return integer(-operand.value)
+    if isinstance(operand, Literal) and operand.type.kind in ("float", "duration"):
         return Literal(-operand.value, operand.type)
     return Negation(operand)
 
@@ -220,35 +223,3 @@ def parse_column(text: str, scope: Scope) -> Reference:
     column = _column(node, scope)
     assert isinstance(column, Reference)
     return column
-
-
-def parse_outputs(select: str | Iterable[str] | None, scope: Scope) -> list[tuple[str, Reference]]:
-    """The columns of a result with their names: all of them, or those that are listed."""
-    items = ["*"] if select is None else [select] if isinstance(select, str) else list(select)
-    nodes = [node for item in items for node in parse_sql(f"SELECT {item}").expressions]
-    return outputs(nodes, scope)
-
-
-def outputs(nodes: Iterable[exp.Expr], scope: Scope) -> list[tuple[str, Reference]]:
-    """Output columns, each named as it is written."""
-    found: list[tuple[str, Reference]] = []
-    for node in nodes:
-        alias = node.alias if isinstance(node, exp.Alias) else None
-        column = node.this if alias else node
-        star = isinstance(column, exp.Star) or (isinstance(column, exp.Column) and isinstance(column.this, exp.Star))
-        if star and not alias:
-            streams = [column.table] if isinstance(column, exp.Column) else list(scope.streams)
-            found += [(f"{s}.{c}", scope.column(s, c)) for s in streams for c in scope.stream(s)]
-        elif isinstance(column, exp.Column) and not star:
-            reference = scope.column(column.table or None, column.name)
-            written = f"{column.table}.{column.name}" if column.table else column.name
-            found.append((alias or written, reference))
-        else:
-            raise QueryError(f"cannot select {node.sql()}: select takes columns, such as A.x or A.x AS name")
-    names = [name for name, _ in found]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise QueryError(f"two output columns are called {twice}: rename one, such as 'A.x AS other'")
-    if not found:
-        raise QueryError("select is empty: name at least one column, or leave it out for all of them")
-    return found

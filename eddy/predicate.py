@@ -33,14 +33,16 @@ class UserPredicate:
 def predicate(function: Callable[..., Any], *columns: str) -> UserPredicate:
     """An element of `where`: `function` of these columns, such as `predicate(close, "A.x", "B.y")`.
 
-    The function takes one scalar per column (timestamps as int64 in their own unit), is a Numba function or one
-    that Numba can compile, and is compiled when the query is made. Where a column is NULL it is not called, and
-    the predicate does not hold.
+    The function takes one scalar per column (timestamps as int64 in their own unit), is a Numba function or
+    one that Numba can compile, and is compiled when the query is made. Where a column is NULL it is not
+    called, and the predicate does not hold.
     """
     if not callable(function):
         raise QueryError(f"predicate needs a function, not {function!r}")
     if not columns or not all(isinstance(column, str) for column in columns):
-        raise QueryError("predicate needs the columns of its function, such as predicate(close, 'A.x', 'B.y')")
+        raise QueryError(
+            "predicate needs the columns of its function, such as predicate(close, 'A.x', 'B.y')"
+        )
     return UserPredicate(function, columns)
 
 
@@ -69,11 +71,14 @@ def _compile(function: Callable[..., Any], types: tuple[ColumnType, ...]) -> Any
         returned = jitted.overloads[signature].signature.return_type
         if not isinstance(returned, (numba.types.Boolean, numba.types.Integer)):
             raise QueryError(f"the predicate {name} must return True or False, but returns {returned}")
-        return numba.vectorize([numba.types.boolean(*signature)], nopython=True)(plain)
+        vectorize: Any = numba.vectorize
+        return vectorize([numba.types.boolean(*signature)], nopython=True)(plain)
     except numba.core.errors.NumbaError as error:
         takes = ", ".join(of.name for of in types)
         reason = str(error).strip().splitlines()
-        raise QueryError(f"cannot compile the predicate {name} for ({takes}): {' '.join(reason[:4])}") from None
+        raise QueryError(
+            f"cannot compile the predicate {name} for ({takes}): {' '.join(reason[:4])}"
+        ) from None
 
 
 @frozen
@@ -87,7 +92,9 @@ class Call(Expression):
     def __attrs_post_init__(self) -> None:
         for column in self.arguments:
             if column.type.kind == "string":
-                raise QueryError(f"a predicate function cannot take {column}: it is a string; compare it in SQL")
+                raise QueryError(
+                    f"a predicate function cannot take {column}: it is a string; compare it in SQL"
+                )
         kernel = _Kernel(self.function, tuple(column.type for column in self.arguments))
         object.__setattr__(self, "_kernel", kernel)
 

@@ -1,13 +1,13 @@
 """A query: streams with windows, the predicates between them, and the columns of a result.
 
-Building a query does all checking and all analysis, once: predicates are split into filters on one stream, key
-classes and residuals, and windows are brought to one unit of time. A query never changes afterwards.
+Building a query does all checking and all analysis, once: predicates are split into filters on one stream,
+key classes and residuals, and windows are brought to one unit of time. A query never changes afterwards.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Union
+from typing import Any
 
 import numpy as np
 from attrs import field, frozen
@@ -18,13 +18,14 @@ from eddy.expressions import Expression, Literal, Reference, quoted
 from eddy.keys import KeyClass, key_classes
 from eddy.logic import conjunction, conjuncts
 from eddy.names import Scope, nearest
-from eddy.parse import parse_outputs, parse_predicate
+from eddy.outputs import parse_outputs
+from eddy.parse import parse_predicate
 from eddy.predicate import UserPredicate
 from eddy.residual import Residual, residuals
 from eddy.types import BOOL, Array, ColumnType, column_type
 from eddy.windows import Range, Rows, Tumbling, Unbounded, Window, uses_time
 
-Predicate = Union[str, UserPredicate, Expression]
+Predicate = str | UserPredicate | Expression
 
 
 def _columns(columns: Any) -> dict[str, ColumnType]:
@@ -39,7 +40,7 @@ def _columns(columns: Any) -> dict[str, ColumnType]:
 
 @frozen(unsafe_hash=False)
 class Stream:
-    """What one stream looks like: its columns, its window, and the column that holds its time (by default ts)."""
+    """What a stream looks like: its columns, its window, and the column that holds its time (default ts)."""
 
     columns: dict[str, ColumnType] = field(converter=_columns)
     window: Window = field(factory=Unbounded)
@@ -52,11 +53,13 @@ class Stream:
             if "ts" in self.columns and _may_be_time(self.columns["ts"]):
                 object.__setattr__(self, "time", "ts")
         elif self.time not in self.columns:
-            raise QueryError(f"no column {self.time} to take the time from: {nearest(self.time, self.columns)}")
+            raise QueryError(
+                f"no column {self.time} to take the time from: {nearest(self.time, self.columns)}"
+            )
         elif not _may_be_time(self.columns[self.time]):
             raise QueryError(
-                f"column {self.time} is {self.columns[self.time]}, but time must be an integer that fits int64, "
-                "or a timestamp"
+                f"column {self.time} is {self.columns[self.time]}, "
+                "but time must be an integer that fits int64, or a timestamp"
             )
 
 
@@ -105,9 +108,7 @@ class Query:
         window_numbers(declared, clock)
         edges = tuple(dict.fromkeys([frozenset(c.members) for c in classes] + [r.streams for r in kept]))
         outputs = tuple(Output(n, c.stream, c.column, c.type) for n, c in parse_outputs(select, scope))
-        self.__attrs_init__(
-            declared, predicates, classes, filters, kept, outputs, bool(cross), edges, clock
-        )
+        self.__attrs_init__(declared, predicates, classes, filters, kept, outputs, bool(cross), edges, clock)
         if not self.connected(self.names) and not cross:
             raise QueryError(_unconnected(self))
 
@@ -149,7 +150,9 @@ class Query:
         left, right = frozenset(left), frozenset(right)
         if any(left & c.members.keys() and right & c.members.keys() for c in self.key_classes):
             return True
-        return any(r.streams <= left | right and r.streams & left and r.streams & right for r in self.residuals)
+        return any(
+            r.streams <= left | right and r.streams & left and r.streams & right for r in self.residuals
+        )
 
     def connected(self, names: Iterable[str]) -> bool:
         """Whether predicates among these streams alone connect all of them."""
@@ -183,12 +186,13 @@ def _predicates(where: Any, scope: Scope) -> Iterable[Expression]:
         if isinstance(given, UserPredicate):
             yield given.bind(scope)
         else:
-            yield from conjuncts(given if isinstance(given, Expression) else parse_predicate(given, scope))
+            predicate = given if isinstance(given, Expression) else parse_predicate(given, scope)
+            for stream, column in predicate.columns:
+                scope.column(stream, column)
+            yield from conjuncts(predicate)
 
 
-def _filters(
-    predicates: Sequence[Expression], first: str
-) -> tuple[dict[str, Expression], list[Expression]]:
+def _filters(predicates: Sequence[Expression], first: str) -> tuple[dict[str, Expression], list[Expression]]:
     """Predicates on one stream, by stream, and the others. A constant is decided here, once."""
     alone: dict[str, list[Expression]] = {}
     between: list[Expression] = []

@@ -63,7 +63,9 @@ class Real(Expression):
         return Column(total, valid if valid is None else np.broadcast_to(valid, total.shape))
 
     def _scale(self, term: Expression) -> float:
-        return 1.0 if self.unit is None or term.type.unit is None else UNITS[self.unit] / UNITS[term.type.unit]
+        unit = term.type.unit
+        return 1.0 if self.unit is None or unit is None else UNITS[self.unit] / UNITS[unit]
 
     def __str__(self) -> str:
-        return " ".join(f"{'+' if sign > 0 else '-'} {term.within(6)}" for sign, term in self.terms).removeprefix("+ ")
+        parts = (f"{'+' if sign > 0 else '-'} {term.within(6)}" for sign, term in self.terms)
+        return " ".join(parts).removeprefix("+ ")

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 from attrs import field, frozen
 
-from eddy.expressions import Absolute, Arithmetic, Comparison, Expression, Get
+from eddy.comparisons import Comparison
+from eddy.expressions import Absolute, Arithmetic, Expression, Get
 from eddy.logic import And, conjuncts
 from eddy.real import Real, Terms, negated
 from eddy.types import Array, finest
@@ -59,7 +60,7 @@ def residuals(predicates: Iterable[Expression]) -> tuple[Residual, ...]:
     found: list[Residual] = []
     for residual in map(Residual, predicates):
         for place, other in enumerate(found):
-            if other.streams == residual.streams and any(_complete(other, residual, s) for s in other.streams):
+            if any(_complete(other, residual, stream) for stream in residual.streams):
                 found[place] = Residual(And(other.expression, residual.expression))
                 break
         else:
@@ -70,7 +71,7 @@ def residuals(predicates: Iterable[Expression]) -> tuple[Residual, ...]:
 def _complete(a: Residual, b: Residual, stream: str) -> bool:
     """Whether together they bound an index over the stream from both sides, and neither does alone."""
     one, two = a.range_for(stream), b.range_for(stream)
-    if one is None or two is None or one.index != two.index:
+    if a.streams != b.streams or one is None or two is None or one.index != two.index:
         return False
     return (one.lower is None) == (two.upper is None) == (one.upper is not None) == (two.lower is not None)
 

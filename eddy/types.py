@@ -1,8 +1,8 @@
 """Column types, and columns of values.
 
 A column has a type that the caller knows (`timestamp[us]`, `string`) and a plain storage dtype that kernels
-know. Timestamps are stored as int64 in their own unit, strings as int64 codes of the engine's pool; NULL lives
-in a separate mask, so that every dtype is nullable.
+know. Timestamps are stored as int64 in their own unit, strings as int64 codes of the engine's pool; NULL
+lives in a separate mask, so that every dtype is nullable.
 """
 
 from __future__ import annotations
@@ -50,9 +50,8 @@ class ColumnType:
     """The type of a column or of an expression. Two types are equal when their names are."""
 
     name: str
-    kind: str = field(
-        eq=False
-    )  # int, uint, float, bool, string, timestamp; in expressions also duration, null
+    # int, uint, float, bool, string or timestamp; in expressions also duration and null
+    kind: str = field(eq=False)
     dtype: np.dtype[Any] = field(eq=False, repr=False)
     arrow: pa.DataType = field(eq=False, repr=False)
     unit: str | None = field(default=None, eq=False)
@@ -139,7 +138,7 @@ def _name_of(spec: Any) -> str | None:
 
 
 def column_type(spec: Any) -> ColumnType:
-    """The type that a spec names: "int64", "timestamp[ns, Europe/Berlin]", a numpy dtype, a pyarrow type, int."""
+    """The type that a spec names: "int64", "timestamp[ns, Europe/Berlin]", a numpy or pyarrow type, int."""
     if isinstance(spec, ColumnType):
         return spec
     name = _name_of(spec)

@@ -1,8 +1,8 @@
 """Which types may meet in an expression, and what comes out.
 
-Numbers (integers and floats) go with numbers, strings with strings, times with times; a bool column may be compared
-with a number (as 0 or 1), nothing else. A string constant beside a time is read as a time. A duration, the
-difference of two times, goes with durations and with whole numbers of its own unit.
+Numbers (integers and floats) go with numbers, strings with strings, times with times; a bool column may be
+compared with a number (as 0 or 1), nothing else. A string constant beside a time is read as a time. A
+duration, the difference of two times, goes with durations and with whole numbers of its own unit.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def _never_negative(expression: Expression) -> bool:
 
 
 def _as_times(left: Expression, right: Expression) -> tuple[Expression, Expression]:
-    """A string constant beside a time becomes a time on that column's clock; so does a time constant without zone."""
+    """A constant beside a time becomes a time on that column's clock: a string, or a time without zone."""
     return _as_time(left, right), _as_time(right, left)
 
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import datetime
 import operator
-from typing import Any, Union
+from typing import Any
 
-from attrs import Attribute, field, frozen
+from attrs import field, frozen
 
 from eddy.durations import nanoseconds
 from eddy.errors import QueryError
 
-Width = Union[int, str, datetime.timedelta]
+Width = int | str | datetime.timedelta
 
 _LIMIT = 2**62  # so that `count - n` and `now - width` stay within int64
 
@@ -52,11 +52,10 @@ def _width(what: str, value: Any, least: int) -> Width:
 class Rows:
     """The last n rows of the stream."""
 
-    n: int = field()
+    n: int
 
-    @n.validator
-    def _check(self, attribute: Attribute[int], value: Any) -> None:
-        object.__setattr__(self, "n", _count("Rows", value))
+    def __attrs_post_init__(self) -> None:
+        object.__setattr__(self, "n", _count("Rows", self.n))
 
     def __repr__(self) -> str:
         return f"Rows({self.n})"
@@ -66,11 +65,10 @@ class Rows:
 class Range:
     """Rows whose time is at least now - width; now is the time of the newest event of any stream."""
 
-    width: Width = field()
+    width: Width
 
-    @width.validator
-    def _check(self, attribute: Attribute[Width], value: Any) -> None:
-        object.__setattr__(self, "width", _width("Range", value, 0))
+    def __attrs_post_init__(self) -> None:
+        object.__setattr__(self, "width", _width("Range", self.width, 0))
 
     def __repr__(self) -> str:
         return f"Range({self.width!r})"
@@ -102,7 +100,7 @@ class Unbounded:
     """Every row, for ever."""
 
 
-Window = Union[Rows, Range, Tumbling, Unbounded]
+Window = Rows | Range | Tumbling | Unbounded
 
 
 def uses_time(window: Window) -> bool:

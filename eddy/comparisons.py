@@ -1,0 +1,128 @@
+"""Predicates that compare: = != < <= > >=, IS NULL and IN."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import frozen
+
+from eddy import evaluate, typing_rules
+from eddy.expressions import Expression, Get, Literal
+from eddy.types import BOOL, Column, ColumnType
+
+
+@frozen
+class Comparison(Expression):
+    """`left op right` for = != < <= > >=, exact for every pair of types that may be compared."""
+
+    op: str
+    left: Expression
+    right: Expression
+
+    def __attrs_post_init__(self) -> None:
+        left, right = typing_rules.comparison(self.op, self.left, self.right)
+        object.__setattr__(self, "left", left)
+        object.__setattr__(self, "right", right)
+
+    @property
+    def type(self) -> ColumnType:
+        return BOOL
+
+    @property
+    def binding(self) -> int:
+        return 4
+
+    def evaluate(self, get: Get) -> Column:
+        return evaluate.compare(
+            self.op, self.left.evaluate(get), self.left.type, self.right.evaluate(get), self.right.type
+        )
+
+    def __str__(self) -> str:
+        return f"{self.left.within(5)} {self.op} {self.right.within(5)}"
+
+
+@frozen
+class IsNull(Expression):
+    """`operand IS NULL`: never unknown itself."""
+
+    operand: Expression
+
+    @property
+    def type(self) -> ColumnType:
+        return BOOL
+
+    @property
+    def binding(self) -> int:
+        return 4
+
+    def evaluate(self, get: Get) -> Column:
+        column = self.operand.evaluate(get)
+        if column.valid is not None:
+            return Column(~column.valid)
+        scalar = isinstance(column.values, pa.Scalar)
+        return Column(np.zeros(1 if scalar else len(column.values), bool))
+
+    def __str__(self) -> str:
+        return f"{self.operand.within(5)} IS NULL"
+
+
+@frozen
+class InList(Expression):
+    """`operand IN (option, ...)`: unknown, not false, where nothing matches and an option is NULL."""
+
+    operand: Expression
+    options: tuple[Expression, ...]
+
+    def __attrs_post_init__(self) -> None:
+        pairs = [typing_rules.comparison("=", self.operand, option) for option in self.options]
+        object.__setattr__(self, "options", tuple(option for _, option in pairs))
+
+    @property
+    def type(self) -> ColumnType:
+        return BOOL
+
+    @property
+    def binding(self) -> int:
+        return 4
+
+    def evaluate(self, get: Get) -> Column:
+        operand = self.operand.evaluate(get)
+        answer: Column | None = None
+        for group in self._groups():
+            if len(group) > 1:
+                found = self._lookup(operand, group)
+            else:
+                found = evaluate.compare(
+                    "=", operand, self.operand.type, group[0].evaluate(get), group[0].type
+                )
+            answer = found if answer is None else evaluate.either_true(answer, found)
+        assert answer is not None, "the parser refuses an empty list"
+        return answer
+
+    def _groups(self) -> Iterator[tuple[Expression, ...]]:
+        """Constants of the operand's own kind together, for one look-up; each other option alone."""
+        kind, unit = self.operand.type.kind, self.operand.type.unit
+        plain = kind in ("string", "int", "timestamp")
+        alike = tuple(
+            option
+            for option in self.options
+            if plain and isinstance(option, Literal) and (option.type.kind, option.type.unit) == (kind, unit)
+        )
+        if alike and not isinstance(self.operand, Literal):
+            yield alike
+        else:
+            alike = ()
+        yield from ((option,) for option in self.options if option not in alike)
+
+    def _lookup(self, operand: Column, options: tuple[Expression, ...]) -> Column:
+        values = [option.value for option in options if isinstance(option, Literal)]
+        if self.operand.type.kind == "string":
+            found = pc.is_in(operand.values, value_set=pa.array(values, pa.string()))
+            return Column(found.to_numpy(zero_copy_only=False), operand.valid)
+        return Column(np.isin(operand.values, np.array(values, np.int64)), operand.valid)
+
+    def __str__(self) -> str:
+        return f"{self.operand.within(5)} IN ({', '.join(str(option) for option in self.options)})"

@@ -1,0 +1,178 @@
+"""A whole query as SQL text, with windows in brackets after the streams, as CQL writes them.
+
+    SELECT A.id, B.v FROM A [ROWS 10000], B [RANGE 5 MINUTES] WHERE A.x = B.x
+
+The brackets are ours: they are taken out of the text before sqlglot parses it, and given to the streams that
+they stand behind.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from attrs import evolve, frozen
+from sqlglot import exp
+
+from eddy.comparisons import Comparison
+from eddy.errors import QueryError
+from eddy.expressions import Expression
+from eddy.names import Scope, nearest
+from eddy.parse import parse_sql, translate
+from eddy.query import Query, Stream
+from eddy.windows import Range, Rows, Tumbling, Unbounded, Window
+
+_PIECE = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/|\[([^\[\]]*)\]""", re.DOTALL)
+_CLAUSES = {
+    "group": "GROUP BY",
+    "order": "ORDER BY",
+    "distinct": "DISTINCT",
+    "with_": "WITH",
+    "limit": "LIMIT",
+    "having": "HAVING",
+}
+
+
+@frozen
+class _Source:
+    """One item of FROM: the stream's name in the query, its schema's, and where it stands in the text."""
+
+    name: str
+    schema: str
+    start: int
+    join: exp.Join | None
+
+
+def sql(text: str, schemas: Mapping[str, Stream | Mapping[str, Any]], *, cross: bool = False) -> Query:
+    """The query that the text describes, over streams of these schemas.
+
+    A schema is a dict of columns and types, or a `Stream`; its window holds unless the text has one. Windows
+    are `[ROWS n]`, `[RANGE 5 MINUTES]`, `[RANGE 300]`, `[TUMBLING n ROWS]`, `[TUMBLING 5 MINUTES]` and
+    `[UNBOUNDED]`. Streams are joined by commas and WHERE, or by JOIN ... ON or USING; an alias makes a stream
+    of its own, so that one schema can be joined with itself. CROSS JOIN, or `cross=True`, allows combinations
+    without a predicate.
+    """
+    plain, brackets = _lift(text)
+    select = parse_sql(plain)
+    if not isinstance(select, exp.Select):
+        raise QueryError(f"a query is one SELECT ... FROM ... WHERE ..., not {type(select).__name__.upper()}")
+    _refuse(select)
+    sources = list(_sources(select))
+    streams = _streams(sources, schemas, _windows(sources, brackets))
+    scope = Scope({name: stream.columns for name, stream in streams.items()})
+    cross = cross or any(source.join is not None and source.join.kind == "CROSS" for source in sources)
+    where = [*_joins(sources, scope)]
+    if select.args.get("where"):
+        where.append(translate(select.args["where"].this, scope))
+    return Query(streams, where, [node.sql(identify=True) for node in select.expressions], cross)
+
+
+def _lift(text: str) -> tuple[str, list[tuple[int, str]]]:
+    """The text with blanks for brackets, which keeps every position, and the brackets with theirs."""
+    if not isinstance(text, str) or not text.strip():
+        raise QueryError(f"a query must be a text such as 'SELECT * FROM A, B WHERE A.x = B.x', not {text!r}")
+    brackets: list[tuple[int, str]] = []
+
+    def blank(piece: re.Match[str]) -> str:
+        if piece[1] is None:
+            return piece[0]
+        brackets.append((piece.start(), piece[1]))
+        return " " * len(piece[0])
+
+    return _PIECE.sub(blank, text), brackets
+
+
+def _refuse(select: exp.Select) -> None:
+    """Clauses that a join of streams does not have."""
+    for clause, value in select.args.items():
+        if value and clause not in ("expressions", "from_", "joins", "where"):
+            name = _CLAUSES.get(clause, clause.rstrip("_").upper())
+            raise QueryError(
+                f"{name} is not supported: a query selects columns FROM streams WHERE they match"
+            )
+    if not select.args.get("from_"):
+        raise QueryError("the query has no FROM: name the streams to join")
+
+
+def _sources(select: exp.Select) -> Iterator[_Source]:
+    yield _source(select.args["from_"].this, None)
+    for join in select.args.get("joins") or ():
+        kind = " ".join(part for part in (join.method, join.side, join.kind) if part)
+        if kind not in ("", "INNER", "CROSS"):
+            raise QueryError(f"{kind} JOIN is not supported: streams are joined by inner joins, write JOIN")
+        yield _source(join.this, join)
+
+
+def _source(table: exp.Expr, join: exp.Join | None) -> _Source:
+    plain = isinstance(table, exp.Table) and isinstance(table.this, exp.Identifier)
+    if not plain or {name for name, value in table.args.items() if value} - {"this", "alias"}:
+        raise QueryError(f"FROM takes names of streams, with or without an alias, not {table.sql()}")
+    return _Source(table.alias or table.name, table.name, table.this.meta["start"], join)
+
+
+def _windows(sources: list[_Source], brackets: list[tuple[int, str]]) -> dict[str, Window]:
+    """Each bracket belongs to the last stream that starts before it."""
+    windows: dict[str, Window] = {}
+    for position, content in brackets:
+        owners = [source.name for source in sources if source.start < position]
+        if not owners:
+            raise QueryError(f"the window [{content}] stands behind no stream: write it after one in FROM")
+        if owners[-1] in windows:
+            raise QueryError(f"stream {owners[-1]} has two windows: leave [{content}] out")
+        windows[owners[-1]] = window(content)
+    return windows
+
+
+def window(content: str) -> Window:
+    """The window that a bracket holds, such as `ROWS 10000`."""
+    word, _, rest = " ".join(content.split()).partition(" ")
+    word, rest = word.upper(), rest.strip("'")
+    width: int | str = int(rest) if re.fullmatch(r"\d[\d_]*", rest) else rest
+    rows = re.fullmatch(r"(\d[\d_]*) ROWS?", rest, re.IGNORECASE)
+    if word == "ROWS" and isinstance(width, int):
+        return Rows(width)
+    if word == "RANGE" and rest:
+        return Range(width)
+    if word == "TUMBLING" and rest:
+        return Tumbling(rows=int(rows[1])) if rows else Tumbling(time=width)
+    if word == "UNBOUNDED" and not rest:
+        return Unbounded()
+    raise QueryError(
+        f"unknown window [{content}]: use [ROWS 1000], [RANGE 5 MINUTES], [RANGE 300], [TUMBLING 100 ROWS], "
+        "[TUMBLING 5 MINUTES] or [UNBOUNDED]"
+    )
+
+
+def _streams(
+    sources: list[_Source], schemas: Mapping[str, Stream | Mapping[str, Any]], windows: Mapping[str, Window]
+) -> dict[str, Stream]:
+    streams: dict[str, Stream] = {}
+    for source in sources:
+        if source.schema not in schemas:
+            raise QueryError(f"no schema for stream {source.schema}: {nearest(source.schema, schemas)}")
+        if source.name in streams:
+            raise QueryError(
+                f"stream {source.name} is named twice: give each its own alias, {source.name} AS a"
+            )
+        schema = schemas[source.schema]
+        stream = schema if isinstance(schema, Stream) else Stream(schema)
+        streams[source.name] = evolve(stream, window=windows.get(source.name, stream.window))
+    return streams
+
+
+def _joins(sources: list[_Source], scope: Scope) -> Iterator[Expression]:
+    """The conditions of JOIN ... ON and JOIN ... USING."""
+    merged: dict[str, set[str]] = {}
+    for place, source in enumerate(sources):
+        if source.join is None:
+            continue
+        if source.join.args.get("on"):
+            yield translate(source.join.args["on"], scope)
+        for column in (shared.name for shared in source.join.args.get("using") or ()):
+            before = Scope({other.name: scope.streams[other.name] for other in sources[:place]})
+            same = merged.setdefault(column, set())
+            owners = [name for name, columns in before.streams.items() if column in columns]
+            left = before.column(owners[0] if owners and same.issuperset(owners) else None, column)
+            same |= {left.stream, source.name}
+            yield Comparison("=", left, scope.column(source.name, column))
