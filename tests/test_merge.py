@@ -1,0 +1,40 @@
+"""Merging equals sorting by (time, stream, arrival)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eddy.merge import merge
+
+clocks = st.one_of(st.integers(0, 5), st.integers(-(10**6), 10**6), st.integers(-(2**63), 2**63 - 1))
+
+
+def check(feeds: list[list[int]]) -> None:
+    times = np.array([t for feed in feeds for t in feed], np.int64)
+    offsets = np.cumsum([0] + [len(feed) for feed in feeds]).astype(np.int64)
+    streams, events = np.empty(len(times), np.int32), np.empty(len(times), np.int32)
+    merge(times, offsets, streams, events)
+    order = sorted((t, s, j) for s, feed in enumerate(feeds) for j, t in enumerate(feed))
+    assert streams.tolist() == [s for _, s, _ in order]
+    assert [int(events[offsets[s] + j]) for _, s, j in order] == list(range(len(times)))
+
+
+@given(st.data())
+@settings(max_examples=200, deadline=None)
+def test_merge_is_a_stable_sort(data):
+    """For any number of streams, empty ones included, and any spread of times."""
+    times = data.draw(st.sampled_from([st.integers(0, 5), st.integers(-(10**6), 10**6), clocks]))
+    check(
+        [sorted(feed) for feed in data.draw(st.lists(st.lists(times, max_size=40), min_size=1, max_size=8))]
+    )
+
+
+@pytest.mark.parametrize("streams", [2, 20])
+@pytest.mark.parametrize("span", [1, 4096, 10**7, 2**62])
+def test_a_full_batch(streams, span):
+    """Batches of the usual size, with times that need one digit of the sort or many."""
+    rng = np.random.default_rng(span)
+    check([sorted(rng.integers(-span, span, 4096 // streams).tolist()) for _ in range(streams)])
