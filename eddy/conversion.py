@@ -139,7 +139,7 @@ def _widens(source: np.dtype[Any], target: np.dtype[Any]) -> bool:
 def _from_arrow(kind: ColumnType, array: pa.Array | pa.ChunkedArray, zones_known: bool = True) -> Column:
     """A checked cast to the declared type, then storage values and a mask."""
     if isinstance(array, pa.ChunkedArray):
-        array = array.combine_chunks()
+        array = array.chunk(0) if array.num_chunks == 1 else array.combine_chunks()
         if isinstance(array, pa.ChunkedArray):
             raise BatchError("more than 2 GB of text in one batch; push it in smaller pieces")
     if pat.is_dictionary(array.type):
@@ -152,7 +152,8 @@ def _from_arrow(kind: ColumnType, array: pa.Array | pa.ChunkedArray, zones_known
         return Column(arrow.with_nulls(text, None), valid)
     values = _ready(arrow.to_numpy(_cast(kind, array), kind.dtype), kind.dtype)
     if valid is not None:
-        values[~valid] = 0
+        # Not in place: the buffer may be the caller's, and writeable.
+        values = np.where(valid, values, np.zeros((), kind.dtype))
     if kind.dtype == np.float32 and np.isinf(values).any():
         _refuse_new_infinities(array)
     return Column(values, valid)
@@ -162,9 +163,11 @@ def _cast(kind: ColumnType, array: pa.Array) -> pa.Array:
     """Arrow's casts refuse what does not fit, except that any integer becomes a bool."""
     if kind.kind == "timestamp":
         # A zone changes how an instant is shown, not its count; so the source's own zone will do.
-        if not pat.is_int64(array.type):
-            array = array.cast(pa.timestamp(kind.unit, getattr(array.type, "tz", None)))
-        return array.cast(pa.int64())
+        if pat.is_int64(array.type) or getattr(array.type, "unit", None) == kind.unit:
+            return array
+        return array.cast(pa.timestamp(kind.unit, getattr(array.type, "tz", None)))
+    if array.type == kind.arrow:
+        return array
     stored = array.cast(kind.arrow)
     if kind.kind == "bool" and pat.is_integer(array.type):
         if pc.any(pc.not_equal(array, stored.cast(array.type))).as_py():

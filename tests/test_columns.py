@@ -417,7 +417,7 @@ def test_what_is_not_a_batch() -> None:
         normalise("A", stream, pl.LazyFrame({"x": [1]}))
 
 
-def test_a_refused_batch_is_left_alone() -> None:
+def test_the_caller_s_arrays_are_left_alone() -> None:
     """Normalising writes to nothing that the caller owns."""
     values = np.ma.array([1, 2, 3], mask=[True, False, False])
     objects = np.array(["a", None], object)
@@ -425,3 +425,7 @@ def test_a_refused_batch_is_left_alone() -> None:
     normalise("A", stream_of(x="string"), {"x": objects})
     assert values.data.tolist() == [1, 2, 3] and values.mask.tolist() == [True, False, False]
     assert objects.tolist() == ["a", None]
+    owned = np.array([1, 2, 3])
+    array = pa.Array.from_buffers(pa.int64(), 3, [pa.py_buffer(b"\x05"), pa.py_buffer(owned)])
+    assert listed("int64", array) == [1, None, 3]
+    assert owned.tolist() == [1, 2, 3]
