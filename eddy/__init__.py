@@ -1,0 +1,35 @@
+"""Joins many live streams at once, and keeps changing to the best join order while it runs."""
+
+from __future__ import annotations
+
+from eddy.engine import Eddy
+from eddy.errors import BatchError, EddyError, PlanError, QueryError, StateError
+from eddy.predicate import predicate
+from eddy.query import Query, Stream
+from eddy.result import Result
+from eddy.sql import sql
+from eddy.statistics import StairStatistics, Statistics, StreamStatistics
+from eddy.windows import Range, Rows, Tumbling, Unbounded
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "BatchError",
+    "Eddy",
+    "EddyError",
+    "PlanError",
+    "Query",
+    "QueryError",
+    "Range",
+    "Result",
+    "Rows",
+    "StairStatistics",
+    "StateError",
+    "Statistics",
+    "Stream",
+    "StreamStatistics",
+    "Tumbling",
+    "Unbounded",
+    "predicate",
+    "sql",
+]

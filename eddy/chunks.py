@@ -1,0 +1,59 @@
+"""Results in parts of bounded size, still in the order of their latest events.
+
+The last stop of a plan is not run for a whole batch then, but for as many events at a time as give no more than
+``max_rows`` results. One event can have more than that; all its results come from one step, which is stopped when
+the ring is full and goes on from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from eddy.router import Hop, Router
+from stairs import Ring
+from stairs.ring_kernels import expand
+
+
+def chunks(router: Router, max_rows: int, ring: int) -> Iterator[Ring]:
+    """Run the last stop; yields the result ring whenever it has results to hand out."""
+    hops = [hop for hop in router.halts[-1].hops if hop.source.delta[0] != hop.source.delta[1]]
+    sources = [_by_event(hop) for hop in hops]
+    events = [source.state[2][: len(source)] for source in sources]
+    out = router.results[ring]
+    out.limit(max_rows)
+    count, at, width = router.marks.shape[0], 0, 64
+    while at < count:
+        stop = min(at + width, count)
+        out.clear()
+        fits = True
+        for hop, source, mine in zip(hops, sources, events, strict=True):
+            low, high = (source.base + np.searchsorted(mine, (at, stop))).tolist()
+            for _ in router.matches(hop, source, low, high, out) if low < high else ():
+                if stop - at > 1:
+                    fits = False
+                    break
+                yield out
+                out.clear()
+            if not fits:
+                break
+        if not fits:
+            width = (stop - at) // 2
+            continue
+        if len(out):
+            yield out
+        at, width = stop, 2 * (stop - at)
+
+
+def _by_event(hop: Hop) -> Ring:
+    """The entries that probe, in the order of their latest events."""
+    start, stop = hop.source.delta
+    base = hop.source.base
+    events = hop.source.state[2][start - base : stop - base]
+    order = np.argsort(events, kind="stable")
+    keys = hop.source.keys(start, stop)[order]
+    sorted_ = Ring(hop.source.components, hashed=False)
+    sorted_.reserve(stop - start)
+    expand(hop.source.state, start, order, keys, sorted_.state)
+    return sorted_

@@ -1,0 +1,343 @@
+"""The eddy: takes batches in, keeps the streams and the router in step, hands results out."""
+
+from __future__ import annotations
+
+import weakref
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eddy.chunks import chunks
+from eddy.errors import EddyError, PlanError, StateError
+from eddy.explain import explain, key_text
+from eddy.intake import Arrivals, Intake
+from eddy.itinerary import Compiler
+from eddy.leaf import StreamState
+from eddy.lowwater import LowWater
+from eddy.payload import Payload
+from eddy.plan import Plan, connected_order, left_deep, parse_plan
+from eddy.query import Query
+from eddy.result import Result
+from eddy.router import Router
+from eddy.statistics import StairStatistics, Statistics, StreamStatistics
+from eddy.strings import StringPool
+from eddy.types import Column
+from eddy.windows import Unbounded
+from policies import Feedback, Fixed, Jisc, Migration, NoFeedback, Routing
+from stairs import Ring, SortedIndex, Stair
+from stairs.ring_kernels import read_rows
+
+OUTSTANDING = 2
+"""Results of so many pushes may still fetch their columns; older ones that somebody holds are sealed."""
+
+
+class Eddy:
+    """Joins the streams of a query, under a plan that may change at any moment.
+
+    Every result is given exactly once, by the push that brings its latest event, in the order of these events.
+    Batch size, plan, plan changes and policies never change the results.
+    """
+
+    def __init__(
+        self,
+        query: Query,
+        plan: str | None = None,
+        routing: Routing | None = None,
+        migration: Migration | None = None,
+        feedback: Feedback | None = None,
+        batch_size: int = 4096,
+        joins: str = "hash",
+        seed: int = 0,
+        _first_row: int = 0,
+    ) -> None:
+        if not isinstance(query, Query):
+            raise EddyError(f"Eddy needs an eddy.Query, not {type(query).__name__}: make one with eddy.Query or eddy.sql")
+        if not isinstance(batch_size, int) or batch_size < 1:
+            raise EddyError(f"batch_size must be a whole number of at least 1, not {batch_size!r}")
+        if joins not in ("hash", "nested"):
+            raise EddyError(f"joins must be 'hash' or 'nested', not {joins!r}")
+        self.query = query
+        self.routing = _policy("routing", routing, Routing, Fixed())
+        self.migration = _policy("migration", migration, Migration, Jisc())
+        self.feedback = _policy("feedback", feedback, Feedback, NoFeedback())
+        self.batch_size = batch_size
+        self.joins = joins
+        self.seed = seed
+        self._compiler = Compiler(query)
+        self._plan = self._parse(plan)
+        self._first_row = _first_row
+        self._pool = StringPool()
+        stored = _stored_columns(query)
+        self._streams = [self._stream(i, name, stored[name], _first_row) for i, name in enumerate(query.names)]
+        self._intake = Intake(query, self._pool, stored)
+        self._lowwater = LowWater(*query.window_table(), _first_row)
+        bounded = [not isinstance(stream.window, Unbounded) for stream in query.streams.values()]
+        self._router = Router(self._compiler, self._streams, joins == "nested", bounded)
+        self._router.install(self._plan, fresh=True)
+        self._events = self._results = self._migrations = self._pushes = 0
+        self._keys_filled = 0
+        self._decided = 0
+        self._outstanding: deque[tuple[weakref.ref[Result] | None, list[int]]] = deque()
+        self._drawing: Iterator[Result] | None = None
+        self.routing.begin(query.names, seed)
+
+    def _stream(self, number: int, name: str, stored: set[str], first_row: int) -> StreamState:
+        query = self.query
+        columns = {c: query.streams[name].columns[c] for c in query.streams[name].columns if c in stored}
+        classes = tuple(c.index for c in query.key_classes if name in c.members)
+        state = StreamState(number, name, classes, Payload(columns, self._pool, first_row), first_row)
+        for residual in query.residuals:
+            form = residual.range_for(name) if name in residual.streams and self.joins == "hash" else None
+            if form is not None:
+                state.indexes[residual] = (form.index, SortedIndex())
+        return state
+
+    def _parse(self, plan: str | None) -> Plan:
+        names = self.query.names
+        if plan is None:
+            return left_deep(connected_order(names[0], names, self._compiler.connected))
+        return parse_plan(plan, names, self._compiler.connected)
+
+    # -- doors -----------------------------------------------------------------------------------------------------
+
+    @overload
+    def push(self, stream: str, batch: Any) -> Result: ...
+    @overload
+    def push(self, stream: str, batch: Any, *, max_rows: None) -> Result: ...
+    @overload
+    def push(self, stream: str, batch: Any, *, max_rows: int) -> Iterator[Result]: ...
+
+    def push(self, stream: str, batch: Any, *, max_rows: int | None = None) -> Result | Iterator[Result]:
+        """Rows of one stream arrive; returns the results they bring.
+
+        ``batch``: a dict of arrays, a structured numpy array, a pyarrow table or record batch, a pandas or polars
+        frame. With ``max_rows`` the results come as an iterator of parts of at most that many rows, and no more than
+        that are ever built at a time; draw it to its end before the next push. A batch that is refused (BatchError)
+        changes nothing.
+        """
+        return self._push({stream: batch}, max_rows)
+
+    @overload
+    def push_all(self, batches: Mapping[str, Any]) -> Result: ...
+    @overload
+    def push_all(self, batches: Mapping[str, Any], *, max_rows: None) -> Result: ...
+    @overload
+    def push_all(self, batches: Mapping[str, Any], *, max_rows: int) -> Iterator[Result]: ...
+
+    def push_all(self, batches: Mapping[str, Any], *, max_rows: int | None = None) -> Result | Iterator[Result]:
+        """Rows of several streams arrive together, merged by time; ties in the order of the query's streams.
+
+        Where not every stream has a time column, position is the time: first every stream's first row, and so on.
+        """
+        if not isinstance(batches, Mapping):
+            raise EddyError(f"push_all takes a dict of stream name to batch, not {type(batches).__name__}")
+        return self._push(batches, max_rows)
+
+    def run(self, source: Iterable[tuple[str, Any]]) -> Iterator[Result]:
+        """Push every (stream, batch) of a source and yield what each brings."""
+        for stream, batch in source:
+            yield self.push(stream, batch)
+
+    def _push(self, batches: Mapping[str, Any], max_rows: int | None) -> Result | Iterator[Result]:
+        if max_rows is not None and (not isinstance(max_rows, int) or max_rows < 1):
+            raise EddyError(f"max_rows must be a whole number of at least 1, not {max_rows!r}")
+        self._check_drawn("push more")
+        arrivals = self._intake.admit(batches)
+        self._intake.accept(arrivals)
+        self._pushes += 1
+        self._settle_outstanding()
+        if max_rows is not None:
+            self._drawing = self._draw(arrivals, max_rows)
+            return self._drawing
+        if len(arrivals.streams) <= self.batch_size:
+            self._process(arrivals)
+            result = self._result(self._router.results[self._ring])
+        else:
+            parts = []
+            for piece in arrivals.cut(self.batch_size):
+                self._process(piece)
+                part = self._result(self._router.results[self._ring])
+                _ = part.rows
+                parts.append(part)
+            result = Result.concat(parts)
+        self._outstanding.append((weakref.ref(result), self._lows_before))
+        return result
+
+    @property
+    def _ring(self) -> int:
+        """Which of the result rings this push writes to: a result reads its ring until it is sealed."""
+        return self._pushes % (OUTSTANDING + 1)
+
+    def _check_drawn(self, what: str) -> None:
+        if self._drawing is not None:
+            raise StateError(f"the results of the last push(..., max_rows=...) are not all drawn: draw them, then {what}")
+
+    def _settle_outstanding(self) -> None:
+        """Let go of payload that no result can ask for any more."""
+        self._lows_before = self._lowwater.lows.tolist()
+        while len(self._outstanding) >= OUTSTANDING:
+            reference, _ = self._outstanding.popleft()
+            result = reference() if reference is not None else None
+            if result is not None:
+                result.seal()
+        lows = self._outstanding[0][1] if self._outstanding else self._lows_before
+        for stream, low in zip(self._streams, lows, strict=True):
+            stream.payload.retain_from(low)
+        if self._pool.wants_sweep:
+            self._pool.sweep(codes for stream in self._streams for codes in stream.payload.codes_in_use())
+
+    # -- a batch ---------------------------------------------------------------------------------------------------
+
+    def _process(self, arrivals: Arrivals, results: bool = True) -> None:
+        arrivals = self.feedback.sift(arrivals)
+        router, ring = self._router, self._ring
+        lows = self._lowwater.lows.tolist()
+        marks, first, last = self._lowwater.advance(arrivals.streams, arrivals.times)
+        router.begin(first, lows, ring)
+        for part in arrivals.parts:
+            stream = self._streams[part.stream]
+            stream.payload.append(part.columns, len(part.events))
+            stream.append(part.columns, part.keys, part.events, part.kept)
+        router.newest = self._lowwater.counts.copy()
+        router.run(marks, last, ring, results)
+        self._events += len(arrivals.streams)
+        if results:
+            self._results += len(router.results[ring])
+            self._finish()
+
+    def _finish(self) -> None:
+        """After a batch: migration goes on, and routing may decide."""
+        incomplete = [stair for stair in self._router.stairs.values() if stair.holes is not None]
+        if incomplete:
+            self.migration.work(incomplete)
+        if self.routing.period is not None and self._events - self._decided >= self.routing.period:
+            self._decided = self._events
+            plan = self.routing.choose(self.statistics())
+            if plan is not None:
+                self._change(self._parse(plan))
+
+    def _draw(self, arrivals: Arrivals, max_rows: int) -> Iterator[Result]:
+        try:
+            for piece in arrivals.cut(self.batch_size):
+                self._process(piece, results=False)
+                for ring in chunks(self._router, max_rows, self._ring):
+                    self._results += len(ring)
+                    result = self._result(ring)
+                    _ = result.rows
+                    yield result
+                    result.seal()
+                self._finish()
+        finally:
+            self._drawing = None
+
+    def _result(self, ring: Ring) -> Result:
+        newest = self._router.newest
+        state, start, count = ring.state, ring.base, len(ring)
+
+        def rows() -> NDArray[np.int64]:
+            out = np.empty((count, len(newest)), np.int64)
+            order = np.argsort(state[2][:count], kind="stable")
+            read_rows(state, start, order, np.arange(len(newest)), newest, out)
+            return out
+
+        return Result(self.query, count, rows, self._fetch)
+
+    def _fetch(self, stream: str, column: str, rows: NDArray[np.int64]) -> Column:
+        return self._streams[self.query.names.index(stream)].payload.take(column, rows)
+
+    # -- plans -----------------------------------------------------------------------------------------------------
+
+    @property
+    def plan(self) -> str:
+        """The current plan."""
+        return str(self._plan)
+
+    def migrate(self, plan: str) -> None:
+        """Change the plan now. STAIRs that both plans have are kept; the others fill as the migration technique says."""
+        self._check_drawn("change the plan")
+        if not isinstance(plan, str):
+            raise PlanError(f"a plan is a string such as {self.plan!r}, not {type(plan).__name__}")
+        self._change(self._parse(plan))
+
+    def _change(self, plan: Plan) -> None:
+        if plan == self._plan:
+            return
+        created, _, dropped = self._router.install(plan, fresh=False)
+        self._plan = plan
+        self._migrations += 1
+        self._keys_filled += sum(_filled(stair) for stair in dropped)
+        self.migration.begin([stair for stair in created if stair.holes is not None])
+
+    # -- what goes on ----------------------------------------------------------------------------------------------
+
+    def statistics(self) -> Statistics:
+        """Counts and sizes, as a frozen value."""
+        marks = self._lowwater.lows.astype(np.int32)
+        lows, counts = self._lowwater.lows.tolist(), self._lowwater.counts.tolist()
+        names = self.query.names
+        streams = tuple(
+            StreamStatistics(s.name, counts[i] - self._first_row, counts[i] - lows[i], s.nbytes)
+            for i, s in enumerate(self._streams)
+        )
+        stairs = tuple(
+            StairStatistics(
+                f"{stair.name} by {key_text(self.query, wanted.key)}",
+                tuple(names[s] for s in wanted.streams),
+                stair.live(marks),
+                stair.nbytes,
+                stair.complete,
+                stair.fraction,
+                _filled(stair),
+                0 if stair.holes is None else stair.holes.counts()[1],
+            )
+            for wanted, stair in self._router.inner()
+        )
+        return Statistics(
+            self.plan,
+            self._events,
+            self._results,
+            self._migrations,
+            self._keys_filled + sum(stair.keys_filled for stair in stairs),
+            self._router.composites_built,
+            sum(s.bytes for s in streams) + sum(s.bytes for s in stairs) + self._pool.nbytes + self._lowwater.nbytes,
+            streams,
+            stairs,
+        )
+
+    def explain(self) -> str:
+        """The plan, its STAIRs and how full each is, as text."""
+        return explain(self.query, self._plan, self.statistics())
+
+    def __repr__(self) -> str:
+        return f"<Eddy {self.plan}: {self._events} events, {self._results} results>"
+
+
+def _policy(what: str, given: Any, kind: type, default: Any) -> Any:
+    if given is None:
+        return default
+    if not isinstance(given, kind):
+        hint = f": pass an instance, {given.__name__}()" if isinstance(given, type) else ""
+        raise EddyError(f"{what} must be a policies.{kind.__name__}, not {given!r}{hint}")
+    return given
+
+
+def _stored_columns(query: Query) -> dict[str, set[str]]:
+    """The columns that are kept while a row is live: selected ones, those that predicates read later, string keys."""
+    stored: dict[str, set[str]] = {name: set() for name in query.names}
+    for output in query.select:
+        stored[output.stream].add(output.column)
+    for residual in query.residuals:
+        for stream, column in residual.columns:
+            stored[stream].add(column)
+    for key_class in query.key_classes:
+        for stream, column in key_class.members.items():
+            if query.streams[stream].columns[column].kind == "string":
+                stored[stream].add(column)
+    return stored
+
+
+def _filled(stair: Stair) -> int:
+    return stair.keys_filled + (stair.holes.filled if stair.holes is not None else 0)

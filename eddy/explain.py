@@ -1,0 +1,70 @@
+"""A plan and its STAIRs as text."""
+
+from __future__ import annotations
+
+from eddy.itinerary import Key
+from eddy.plan import Join, Leaf, Node, Orderings, Plan
+from eddy.query import Query
+from eddy.statistics import StairStatistics, Statistics, StreamStatistics
+
+
+def key_text(query: Query, key: Key) -> str:
+    """What a STAIR is keyed by: column names, a stream's row, or nothing."""
+    if key.row is not None:
+        return f"row of {query.names[key.row]}"
+    names = ["=".join(dict.fromkeys(query.key_classes[c].members.values())) for c in key.classes]
+    return ", ".join(names) if names else "nothing"
+
+
+def explain(query: Query, plan: Plan, statistics: Statistics) -> str:
+    """The plan as a tree, top down, with the state of every STAIR beside it."""
+    streams = {stream.name: stream for stream in statistics.streams}
+    stairs = {frozenset(stair.streams): stair for stair in statistics.stairs}
+    lines = [f"plan {plan}", f"{statistics.events:,} events, {statistics.results:,} results, {_size(statistics.bytes)}"]
+    if isinstance(plan, Orderings):
+        for name, order in plan.orders.items():
+            lines.append(f"  {name} visits {', then '.join(order)}")
+        lines += [f"  {_stream(query, streams[name])}" for name in query.names]
+    else:
+        _node(query, plan, streams, stairs, "", "", lines)
+    return "\n".join(lines)
+
+
+def _node(
+    query: Query,
+    node: Node,
+    streams: dict[str, StreamStatistics],
+    stairs: dict[frozenset[str], StairStatistics],
+    first: str,
+    rest: str,
+    lines: list[str],
+) -> None:
+    if isinstance(node, Leaf):
+        lines.append(first + _stream(query, streams[node.name]))
+        return
+    assert isinstance(node, Join)
+    stair = stairs.get(node.streams)
+    lines.append(first + ("results" if stair is None else _stair(stair)))
+    _node(query, node.left, streams, stairs, rest + "├─ ", rest + "│  ", lines)
+    _node(query, node.right, streams, stairs, rest + "└─ ", rest + "   ", lines)
+
+
+def _stream(query: Query, stream: StreamStatistics) -> str:
+    window = query.streams[stream.name].window
+    return f"{stream.name} {window}: {stream.live:,} live of {stream.rows:,} rows, {_size(stream.bytes)}"
+
+
+def _stair(stair: StairStatistics) -> str:
+    state = "complete"
+    if not stair.complete:
+        state = f"{stair.fraction:.0%} settled, {stair.keys_filled:,} keys filled, {stair.holes:,} known holes"
+    return f"STAIR {stair.name}: {stair.live:,} live, {_size(stair.bytes)}, {state}"
+
+
+def _size(count: int) -> str:
+    size = float(count)
+    for unit in ("bytes", "KiB", "MiB"):
+        if size < 1024:
+            return f"{size:,.0f} {unit}" if unit == "bytes" else f"{size:,.1f} {unit}"
+        size /= 1024
+    return f"{size:,.1f} GiB"

@@ -1,0 +1,169 @@
+"""What comes in through the doors: checked, typed, filtered, keyed, and in one arrival order.
+
+Everything that can be wrong with a batch is found here, before anything of the engine has changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from eddy.columns import normalise
+from eddy.errors import BatchError
+from eddy.merge import merge
+from eddy.query import Query
+from eddy.strings import StringPool
+from eddy.types import Column
+
+Keys = NDArray[np.int64]
+
+
+@frozen(eq=False)
+class Part:
+    """The rows of one stream."""
+
+    stream: int
+    columns: dict[str, Column]
+    keys: dict[int, Keys]
+    """Canonical keys by key class."""
+    kept: NDArray[np.uint8] | None
+    """0 for rows that a filter or a NULL key rules out; None: all count."""
+    events: NDArray[np.int32]
+    """Index of each row's event in the batch."""
+
+
+@frozen(eq=False)
+class Arrivals:
+    """A batch of events in arrival order."""
+
+    streams: NDArray[np.int32]
+    times: Keys | None
+    parts: tuple[Part, ...]
+
+    def cut(self, size: int) -> Iterator[Arrivals]:
+        """The same in batches of at most ``size`` events."""
+        count = len(self.streams)
+        if count <= size:
+            yield self
+            return
+        for start in range(0, count, size):
+            stop = min(start + size, count)
+            times = None if self.times is None else self.times[start:stop]
+            parts = tuple(part for part in (_slice(part, start, stop) for part in self.parts) if len(part.events))
+            yield Arrivals(self.streams[start:stop], times, parts)
+
+
+def _slice(part: Part, start: int, stop: int) -> Part:
+    low, high = np.searchsorted(part.events, (start, stop)).tolist()
+    here = slice(low, high)
+    return Part(
+        part.stream,
+        {name: Column(c.values[here], None if c.valid is None else c.valid[here]) for name, c in part.columns.items()},
+        {c: keys[here] for c, keys in part.keys.items()},
+        None if part.kept is None else part.kept[here],
+        part.events[here] - np.int32(start),
+    )
+
+
+class Intake:
+    """Turns the batches of a push into arrivals."""
+
+    def __init__(self, query: Query, pool: StringPool, stored: dict[str, set[str]]) -> None:
+        self.query = query
+        self.pool = pool
+        self.stored = stored
+        self.number = {name: i for i, name in enumerate(query.names)}
+        self.now: int | None = None
+        """Time of the newest event, where a window uses time."""
+
+    def admit(self, batches: Mapping[str, Any]) -> Arrivals:
+        """Check and prepare the batches; an error leaves nothing changed."""
+        query = self.query
+        read = []
+        for name in batches:
+            if name not in self.number:
+                raise BatchError(f"the query has no stream {name!r}: push to one of {', '.join(query.names)}")
+        for name, stream in query.streams.items():
+            if name in batches:
+                columns, count = normalise(name, stream, batches[name])
+                if count:
+                    read.append((name, columns, count))
+        total = sum(count for _, _, count in read)
+        timed = query.timed and (query.time_windows or len(read) > 1)
+        all_times = [self._times(name, columns, check=True) for name, columns, _ in read] if timed else None
+        if len(read) == 1:
+            streams = np.full(total, self.number[read[0][0]], np.int32)
+            events = np.arange(total, dtype=np.int32)
+            times = all_times[0] if all_times else None
+        else:
+            streams, events, times = self._merged(read, all_times, total)
+        if query.time_windows and total:
+            assert times is not None
+            if self.now is not None and times[0] < self.now:
+                raise BatchError(
+                    f"time goes back: the batch starts at {times[0]}, but an event at {self.now} was already pushed. "
+                    "A query with time windows needs its batches in order of time: push the streams together with push_all"
+                )
+        offset, parts = 0, []
+        for name, columns, count in read:
+            parts.append(self._part(name, columns, count, events[offset : offset + count]))
+            offset += count
+        return Arrivals(streams, times if query.time_windows else None, tuple(parts))
+
+    def accept(self, arrivals: Arrivals) -> None:
+        """The arrivals are being processed: time moves on."""
+        if arrivals.times is not None and len(arrivals.times):
+            self.now = int(arrivals.times[-1])
+
+    def _times(self, name: str, columns: dict[str, Column], check: bool) -> Keys:
+        stream = self.query.streams[name]
+        assert stream.time is not None
+        times = self.query.time_of(name, columns[stream.time].values)
+        if check and len(times) > 1 and bool((times[1:] < times[:-1]).any()):
+            at = int(np.flatnonzero(times[1:] < times[:-1])[0]) + 1
+            raise BatchError(
+                f"stream {name}: time goes back at row {at} of the batch ({times[at]} after {times[at - 1]}): "
+                f"sort the batch by {stream.time}"
+            )
+        return times
+
+    def _merged(
+        self, read: list[tuple[str, dict[str, Column], int]], all_times: list[Keys] | None, total: int
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32], Keys | None]:
+        """One order over several streams: by time, or by position where there is none."""
+        order = all_times or [np.arange(count) for _, _, count in read]
+        times = np.concatenate(order) if order else np.empty(0, np.int64)
+        offsets = np.zeros(len(read) + 1, np.int64)
+        np.cumsum([count for _, _, count in read], out=offsets[1:])
+        streams, events = np.empty(total, np.int32), np.empty(total, np.int32)
+        merge(times, offsets, streams, events)
+        numbers = [self.number[name] for name, _, _ in read]
+        if numbers != list(range(len(numbers))):
+            streams = np.array(numbers, np.int32)[streams]
+        if not self.query.time_windows:
+            return streams, events, None
+        merged = np.empty(total, np.int64)
+        merged[events] = times
+        return streams, events, merged
+
+    def _part(self, name: str, columns: dict[str, Column], count: int, events: NDArray[np.int32]) -> Part:
+        query = self.query
+        kept: NDArray[np.bool_] | None = None
+        if name in query.filters:
+            kept = query.filters[name].holds(lambda _, column: columns[column], count)
+        for column in self.stored[name]:
+            if query.streams[name].columns[column].kind == "string":
+                text = columns[column]
+                columns[column] = Column(self.pool.encode(text.values), text.valid)
+        keys = {}
+        for key_class in query.key_classes:
+            if name in key_class.members:
+                column_ = columns[key_class.members[name]]
+                keys[key_class.index], valid = key_class.encode(name, column_.values, column_.valid)
+                if valid is not None:
+                    kept = valid if kept is None else kept & valid
+        return Part(self.number[name], columns, keys, None if kept is None else kept.astype(np.uint8), events)

@@ -1,0 +1,219 @@
+"""From a plan to a routing table: for each stream, the steps that its rows take.
+
+A step probes one STAIR with the key of the entries at hand and puts the matches into the next STAIR, or into a
+ring that nobody probes, or among the results. Trees and orderings both come down to this, so the router knows
+nothing else. Steps that write to one place form a *stop*; a batch runs through the stops in order, each when
+all that it reads is up to date.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from attrs import field, frozen
+
+from eddy.plan import Join, Leaf, Node, Orderings, Plan, joins
+from eddy.query import Query
+from eddy.residual import Residual
+
+Streams = tuple[int, ...]
+"""Stream numbers, ascending: also the order of the components in an entry."""
+
+
+@frozen
+class Key:
+    """What a STAIR is keyed by: key classes, or the row number of one stream (theta), or nothing (cross product)."""
+
+    classes: tuple[int, ...] = ()
+    row: int | None = None
+
+
+@frozen
+class StairId:
+    """A STAIR's identity: a plan change keeps the STAIRs that the new plan has too."""
+
+    streams: Streams
+    key: Key
+
+
+@frozen
+class Place:
+    """Where matches go that are not stored: the prefix of a stream's own ordering."""
+
+    path: Streams
+    key: Key
+
+    @property
+    def streams(self) -> Streams:
+        return tuple(sorted(self.path))
+
+
+RESULTS = Place((), Key())
+"""Where complete combinations go."""
+
+
+@frozen(eq=False)
+class Step:
+    """Probe ``target`` with the entries of ``source``. With ``theta`` the key is each row of stream ``target.key.row``
+    that the predicate accepts; without it, and without classes, everything matches."""
+
+    source: StairId | Place
+    target: StairId
+    theta: Residual | None = None
+    residuals: tuple[Residual, ...] = ()
+    """Predicates that both sides together decide, evaluated on the matches."""
+
+    @property
+    def streams(self) -> Streams:
+        return tuple(sorted(self.source.streams + self.target.streams))
+
+
+@frozen(eq=False)
+class Stop:
+    """All steps into one place."""
+
+    out: StairId | Place
+    steps: tuple[Step, ...]
+
+
+@frozen(eq=False)
+class RoutingTable:
+    """The compiled plan."""
+
+    stops: tuple[Stop, ...]
+    leaves: tuple[StairId, ...]
+    """Leaves that the plan probes or starts from."""
+    itineraries: dict[int, tuple[Step, ...]] = field(repr=False)
+
+    @property
+    def stairs(self) -> tuple[StairId, ...]:
+        """Composite STAIRs, each after those below it."""
+        return tuple(stop.out for stop in self.stops if isinstance(stop.out, StairId))
+
+
+class Compiler:
+    """Knows a query's predicates by stream number."""
+
+    def __init__(self, query: Query) -> None:
+        number = {name: i for i, name in enumerate(query.names)}
+        self.number = number
+        self.classes = [frozenset(number[name] for name in c.members) for c in query.key_classes]
+        self.residuals = [(r, frozenset(number[name] for name in r.streams)) for r in query.residuals]
+        self.names = query.names
+
+    def shared(self, some: Sequence[int], others: Sequence[int]) -> tuple[int, ...]:
+        """The key classes that two sets of streams have in common."""
+        return tuple(
+            i
+            for i, members in enumerate(self.classes)
+            if not members.isdisjoint(some) and not members.isdisjoint(others)
+        )
+
+    def connected(self, some: frozenset[str], name: str) -> bool:
+        """Whether a predicate that the streams together decide reads the one more stream."""
+        streams, one = {self.number[s] for s in some}, self.number[name]
+        if self.shared(tuple(streams), (one,)):
+            return True
+        return any(
+            one in reads and reads <= streams | {one} and len(reads) > 1 for _, reads in self.residuals
+        )
+
+    def probe_key(self, source: Streams, target: Streams) -> tuple[Key, Residual | None]:
+        """How entries of ``source`` find theirs in ``target``: its key, and the predicate where there is no equality."""
+        classes = self.shared(source, target)
+        if classes:
+            return Key(classes), None
+        best: tuple[Key, Residual | None] = (Key(), None)
+        for residual, reads in self.residuals:
+            inside = reads & frozenset(target)
+            if len(inside) == 1 and reads <= frozenset(source + target) and not reads <= inside:
+                (row,) = inside
+                if residual.range_for(self.names[row]) is not None:
+                    return Key(row=row), residual
+                best = (Key(row=row), residual)
+        return best
+
+    def step(self, source: StairId | Place, target: StairId, theta: Residual | None) -> Step:
+        """A step with the predicates that become decidable there."""
+        ours, theirs = frozenset(source.streams), frozenset(target.streams)
+        decided = tuple(
+            r
+            for r, reads in self.residuals
+            if reads <= ours | theirs and not reads <= ours and not reads <= theirs
+        )
+        return Step(source, target, theta, tuple(r for r in decided if r is not theta))
+
+    def compile(self, plan: Plan) -> RoutingTable:
+        """The routing table of a plan."""
+        stops = self._orderings(plan) if isinstance(plan, Orderings) else self._tree(plan)
+        leaves = dict.fromkeys(
+            place
+            for stop in stops
+            for step in stop.steps
+            for place in (step.source, step.target)
+            if isinstance(place, StairId) and len(place.streams) == 1
+        )
+        return RoutingTable(tuple(stops), tuple(leaves), dict(self._itineraries(stops)))
+
+    def _itineraries(self, stops: Sequence[Stop]) -> Iterator[tuple[int, tuple[Step, ...]]]:
+        for stream in range(len(self.names)):
+            yield (
+                stream,
+                tuple(
+                    step
+                    for stop in stops
+                    for step in stop.steps
+                    if stream in step.source.streams and self._from(step, stream)
+                ),
+            )
+
+    @staticmethod
+    def _from(step: Step, stream: int) -> bool:
+        """Rows of a stream travel with the entries of their own ordering only."""
+        return not isinstance(step.source, Place) or step.source.path[0] == stream
+
+    def _tree(self, root: Join) -> list[Stop]:
+        ids: dict[int, StairId | Place] = {}
+        thetas: dict[int, Residual | None] = {}
+        nodes = list(joins(root))
+        for node in nodes:
+            left, right = self._numbers(node.left), self._numbers(node.right)
+            for side, own, other in ((node.left, left, right), (node.right, right, left)):
+                key, thetas[id(side)] = self.probe_key(other, own)
+                ids[id(side)] = StairId(own, key)
+        ids[id(root)] = RESULTS
+        stops = []
+        for node in nodes:
+            left_id, right_id = ids[id(node.left)], ids[id(node.right)]
+            assert isinstance(left_id, StairId) and isinstance(right_id, StairId)
+            steps = (
+                self.step(left_id, right_id, thetas[id(node.right)]),
+                self.step(right_id, left_id, thetas[id(node.left)]),
+            )
+            stops.append(Stop(ids[id(node)], steps))
+        return stops
+
+    def _numbers(self, node: Node) -> Streams:
+        return (
+            (self.number[node.name],)
+            if isinstance(node, Leaf)
+            else tuple(sorted(self.number[s] for s in node.streams))
+        )
+
+    def _orderings(self, plan: Orderings) -> list[Stop]:
+        stops, last = [], []
+        for name, order in plan.orders.items():
+            path: Streams = (self.number[name],)
+            targets = [(self.number[other],) for other in order]
+            key, theta = self.probe_key(path, targets[0])
+            source: StairId | Place = StairId(path, key if key.classes else Key(row=path[0]))
+            for i, target in enumerate(targets):
+                step = self.step(source, StairId(target, key), theta)
+                path = path + target
+                if i + 1 == len(targets):
+                    last.append(step)
+                    break
+                key, theta = self.probe_key(tuple(sorted(path)), targets[i + 1])
+                source = Place(path, key)
+                stops.append(Stop(source, (step,)))
+        return [*stops, Stop(RESULTS, tuple(last))]

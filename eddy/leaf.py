@@ -1,0 +1,122 @@
+"""One stream's live rows: payload, a leaf STAIR for each way the rows are looked up, sorted indexes for ranges."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eddy.expressions import Expression
+from eddy.itinerary import Key
+from eddy.payload import Payload
+from eddy.residual import Residual
+from eddy.types import Column
+from stairs import SortedIndex, Stair
+from stairs.key_kernels import mix_into, read_keys
+from stairs.layout import BASE, NEXT, TAIL
+from stairs.stair import ALL
+
+Keys = NDArray[np.int64]
+
+
+class StreamState:
+    """Rows of stream number ``number``.
+
+    Every key class that the stream takes part in has its leaf STAIR from the start, so that a plan change need not
+    build one and holes can be filled by any attribute; a stream without one is found by row number. Leaves under
+    several classes together, or under none, are built from these when a plan first wants them.
+    """
+
+    def __init__(self, number: int, name: str, classes: tuple[int, ...], payload: Payload, first_row: int) -> None:
+        self.number = number
+        self.name = name
+        self.payload = payload
+        self.classes = classes
+        self.own = [Key((c,)) for c in classes] or [Key(row=number)]
+        self.stairs = {key: Stair(name, (number,), first_row) for key in self.own}
+        self.indexes: dict[Residual, tuple[Expression, SortedIndex]] = {}
+
+    @property
+    def base(self) -> Stair:
+        """A leaf that always exists."""
+        return self.stairs[self.own[0]]
+
+    def stair(self, key: Key) -> Stair:
+        """The leaf under this key; built now if nobody asked before."""
+        found = self.stairs.get(key)
+        if found is None:
+            base = self.base
+            low, n = base.low, base.tail - base.low
+            entries = np.arange(low, low + n)
+            records = base.state[0]
+            kept = records[entries & (base.capacity - 1), NEXT] != entries.astype(np.int32)
+            keys = {c: self._stored_keys(c, low, n) for c in self.classes}
+            found = self.stairs[key] = Stair(self.name, (self.number,), low)
+            found.append_rows(self._keys(key, keys, low, n), np.full(n, -1, np.int32), kept.view(np.uint8))
+            found.state[3][BASE] = found.state[3][TAIL]
+            found.delta = base.delta
+        return found
+
+    def forget(self, wanted: set[Key]) -> None:
+        """Drop leaves that neither the plan nor filling needs any more."""
+        self.stairs = {key: stair for key, stair in self.stairs.items() if key in wanted or key in self.own}
+
+    def _stored_keys(self, c: int, low: int, n: int) -> Keys:
+        out = np.empty(n, np.int64)
+        read_keys(self.stairs[Key((c,))].state, low, out)
+        return out
+
+    def _keys(self, key: Key, by_class: dict[int, Keys], first: int, n: int) -> Keys:
+        if key.row is not None:
+            return np.arange(first, first + n) & 0xFFFFFFFF
+        if not key.classes:
+            return np.zeros(n, np.int64)
+        if len(key.classes) == 1:
+            return by_class[key.classes[0]]
+        keys = by_class[key.classes[0]].copy()
+        for c in key.classes[1:]:
+            mix_into(keys, by_class[c])
+        return keys
+
+    def begin(self, floor: NDArray[np.int32], low: int) -> None:
+        """Begin a batch: rows below ``low`` are dead."""
+        for stair in self.stairs.values():
+            stair.begin(floor, low)
+            stair.delta = (stair.tail, stair.tail)
+        for _, index in self.indexes.values():
+            index.expire(low)
+
+    def append(
+        self,
+        columns: dict[str, Column],
+        by_class: dict[int, Keys],
+        events: NDArray[np.int32],
+        kept: NDArray[np.uint8] | None,
+    ) -> None:
+        """Store a batch's rows; those not kept only have their number."""
+        n = len(events)
+        first = self.base.tail
+        for key, stair in self.stairs.items():
+            stair.append_rows(self._keys(key, by_class, first, n), events, ALL if kept is None else kept)
+            stair.delta = (first, first + n)
+        for expression, index in self.indexes.values():
+            values = as_bounds(expression.evaluate(lambda _, column: columns[column]), n, np.nan)
+            rows = np.arange(first, first + n)
+            if kept is not None:
+                values, rows = values[kept.view(np.bool_)], rows[kept.view(np.bool_)]
+            index.insert(values, rows)
+
+    @property
+    def nbytes(self) -> int:
+        return (
+            self.payload.nbytes
+            + sum(stair.nbytes for stair in self.stairs.values())
+            + sum(index.nbytes for _, index in self.indexes.values())
+        )
+
+
+def as_bounds(column: Column, n: int, missing: float) -> NDArray[np.float64]:
+    """Numbers as float64, which keeps their order; NULL is NaN, which lies in no range."""
+    values = np.broadcast_to(np.asarray(column.values), (n,)).astype(np.float64)
+    if column.valid is not None:
+        values[~np.broadcast_to(column.valid, (n,))] = missing
+    return values

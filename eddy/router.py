@@ -1,0 +1,353 @@
+"""The router: runs batches along the itineraries of the current plan, and replays them to fill holes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from attrs import define
+from numpy.typing import NDArray
+
+from eddy.itinerary import RESULTS, Compiler, Key, Place, RoutingTable, StairId, Step
+from eddy.leaf import StreamState
+from eddy.plan import Plan
+from eddy.theta import Theta, decide
+from stairs import Ring, Stair
+from stairs.holes import Keys
+from stairs.key_kernels import fetch_keys, key_by_row, link, mix_into, read_component_keys, read_keys, verify
+from stairs.layout import ROWS
+from stairs.probe_kernels import probe, scan
+from stairs.ring_kernels import append_keys, keep
+from stairs.stair import ALL
+
+
+@define(eq=False)
+class Hop:
+    """A step with its rings."""
+
+    step: Step
+    source: Ring
+    target: Stair
+    place: NDArray[np.int64]
+    verified: list[tuple[int, Stair, int, Stair]]
+    """Components to compare exactly, by their leaves, where the key is a mix of several."""
+    asked: list[tuple[int, Stair]] | None
+    """Where the source has the part of its key by which the target knows its holes; None: it is the whole key."""
+    theta: Theta | None
+    is_row_key: bool
+
+
+@define(eq=False)
+class Halt:
+    """A stop with its rings."""
+
+    out: Ring
+    stair: Stair | None
+    hops: list[Hop]
+    rekey: list[tuple[int, Stair]] | int | None
+    """How entries get their key: from leaves, from a component's row number (-1: none), or as they came (None)."""
+
+
+class Router:
+    """Owns the STAIRs of the plan; leaves belong to the streams."""
+
+    def __init__(self, compiler: Compiler, streams: list[StreamState], nested: bool, bounded: list[bool]) -> None:
+        self.compiler = compiler
+        self.streams = streams
+        self.bounded = bounded
+        self.stairs: dict[StairId, Stair] = {}
+        self.halts: list[Halt] = []
+        self.results = [Ring(len(streams), hashed=False) for _ in range(3)]
+        self.composites_built = 0
+        self._join = scan if nested else probe
+        self._nested = nested
+        self._writers: dict[int, tuple[Halt, StairId]] = {}
+        self._spare: dict[int, list[Ring]] = {}
+        self._places: list[Ring] = []
+        self._cursor = np.zeros(4, np.int64)
+        n = len(streams)
+        self.floor = np.array([s.base.low for s in streams], np.int64).astype(np.int32)
+        """Rows below are dead at every event to come."""
+        self.marks = self.floor.reshape(1, n)
+        self.last = self.floor
+        self.newest = np.array([s.base.tail for s in streams], np.int64)
+
+    # -- plans -----------------------------------------------------------------------------------------------------
+
+    def install(self, plan: Plan, fresh: bool) -> tuple[list[Stair], list[Stair], list[Stair]]:
+        """Change to a plan: STAIRs it shares with the old one are kept as they are, the others start as holes.
+
+        Returns the STAIRs that are new, kept and dropped. ``fresh``: there are no rows yet.
+        """
+        table = self.compiler.compile(plan)
+        old = self.stairs
+        carriers = {wanted: self._carrier(wanted) for wanted in table.stairs}
+        needed = {*table.leaves, *carriers.values()}
+        self.stairs = {}
+        new = []
+        for wanted in table.stairs:
+            stair = old.get(wanted)
+            if stair is None:
+                stair = self._make(wanted, carriers[wanted])
+                if not fresh:
+                    stair.open()
+                new.append(stair)
+            self.stairs[wanted] = stair
+        for leaf in needed:
+            self._leaf(leaf)
+        for stream in self.streams:
+            stream.forget({leaf.key for leaf in needed if leaf.streams == (stream.number,)})
+        self._bind(table, carriers)
+        kept = [stair for wanted, stair in self.stairs.items() if wanted in old]
+        return new, kept, [stair for wanted, stair in old.items() if wanted not in self.stairs]
+
+    def _carrier(self, wanted: StairId) -> StairId:
+        """The leaf that knows a STAIR's holes: of the stream that carries most of its key, best one with a window."""
+        if wanted.key.row is not None:
+            return StairId((wanted.key.row,), wanted.key)
+        members = {s: tuple(c for c in wanted.key.classes if s in self.compiler.classes[c]) for s in wanted.streams}
+        stream = max(wanted.streams, key=lambda s: (len(members[s]), self.bounded[s], -s))
+        return StairId((stream,), Key(members[stream]))
+
+    def _leaf(self, wanted: StairId) -> Stair:
+        return self.streams[wanted.streams[0]].stair(wanted.key)
+
+    def _make(self, wanted: StairId, carrier: StairId) -> Stair:
+        name = " ".join(self.compiler.names[s] for s in wanted.streams)
+        component = None if carrier.key == wanted.key else wanted.streams.index(carrier.streams[0])
+        stair = Stair(name, wanted.streams, 0, self._leaf(carrier), component)
+        stair.filler = self.fill
+        return stair
+
+    def _bind(self, table: RoutingTable, carriers: dict[StairId, StairId]) -> None:
+        """Give every step its rings. Nothing is compiled: a plan is data."""
+        places: dict[StairId | Place, Ring] = {RESULTS: self.results[0]}
+        places |= {stop.out: Ring(len(stop.out.streams), hashed=False) for stop in table.stops if stop.out not in places
+                   and isinstance(stop.out, Place)}
+        self._places = [ring for place, ring in places.items() if place != RESULTS]
+        places |= {wanted: self._leaf(wanted) for wanted in table.leaves}
+        places |= self.stairs
+        self._writers = {}
+        self.halts = []
+        for stop in table.stops:
+            stair = self.stairs.get(stop.out) if isinstance(stop.out, StairId) else None
+            hops = [self._hop_of(step, places, carriers) for step in stop.steps]
+            halt = Halt(places[stop.out], stair, hops, self._recipe(stop.out, stop.steps))
+            self.halts.append(halt)
+            if stair is not None:
+                assert isinstance(stop.out, StairId)
+                self._writers[id(stair)] = (halt, carriers[stop.out])
+
+    def _hop_of(
+        self, step: Step, places: dict[StairId | Place, Ring], carriers: dict[StairId, StairId]
+    ) -> Hop:
+        target = places[step.target]
+        assert isinstance(target, Stair)
+        ours, theirs, both = step.source.streams, step.target.streams, step.streams
+        classes, carrier = step.target.key.classes, carriers.get(step.target)
+        verified = []
+        if len(classes) > 1:
+            for c in classes:
+                (a, one), (b, other) = self._attribute(c, ours), self._attribute(c, theirs)
+                verified.append((both.index(a), one, both.index(b), other))
+        asked = None
+        if carrier is not None and carrier.key != step.target.key:
+            asked = [(ours.index(s), leaf) for s, leaf in (self._attribute(c, ours) for c in carrier.key.classes)]
+        place = np.array([ROWS + both.index(s) for s in ours + theirs], np.int64)
+        theta = Theta(step, self.streams, self._nested) if not classes else None
+        return Hop(step, places[step.source], target, place, verified, asked, theta, step.target.key.row is not None)
+
+    def _attribute(self, c: int, streams: tuple[int, ...]) -> tuple[int, Stair]:
+        """A stream among these that carries a key class, and its leaf under it."""
+        stream = next(s for s in streams if s in self.compiler.classes[c])
+        return stream, self.streams[stream].stair(Key((c,)))
+
+    def _recipe(self, out: StairId | Place, steps: tuple[Step, ...] = ()) -> list[tuple[int, Stair]] | int | None:
+        if out == RESULTS or (out.key.classes and all(step.target.key == out.key for step in steps) and steps):
+            return None
+        if out.key.classes:
+            return [(out.streams.index(s), leaf) for s, leaf in (self._attribute(c, out.streams) for c in out.key.classes)]
+        return -1 if out.key.row is None or out.key.row not in out.streams else out.streams.index(out.key.row)
+
+    # -- a batch ---------------------------------------------------------------------------------------------------
+
+    def begin(self, floor: NDArray[np.int32], lows: list[int], ring: int) -> None:
+        """Begin a batch: what is dead at ``floor`` goes, and holes whose rows died are seen to."""
+        expired = [(stair, self._expired(stair, lows)) for stair in self.stairs.values() if stair.holes is not None]
+        self.floor = self.last = floor
+        self.marks = floor.reshape(1, -1)
+        for stream, low in zip(self.streams, lows, strict=True):
+            stream.begin(floor, low)
+        for stair in self.stairs.values():
+            stair.begin(floor)
+            stair.delta = (stair.tail, stair.tail)
+        for place in self._places:
+            place.clear()
+            place.delta = (place.tail, place.tail)
+        self.results[ring].clear()
+        for stair, keys in expired:
+            stair.expire(keys)
+            stair.close_if_done()
+
+    def _expired(self, stair: Stair, lows: list[int]) -> Keys:
+        """Keys of the carrying rows that die now and for which inserts may have been dropped."""
+        assert stair.holes is not None and isinstance(stair.carrier, Stair)
+        low = lows[int(stair.carrier.streams[0])]
+        stop = low if stair.holes.demoted else min(low, stair.holes.created)
+        keys = np.empty(max(0, stop - stair.carrier.low), np.int64)
+        read_keys(stair.carrier.state, stair.carrier.low, keys)
+        return keys
+
+    def run(self, marks: NDArray[np.int32], last: NDArray[np.int32], ring: int, results: bool = True) -> None:
+        """Take the rows that the leaves have just stored through the plan, one stop at a time."""
+        self.marks, self.last = marks, last
+        for halt in self.halts:
+            out = halt.out
+            if halt is self.halts[-1]:
+                if not results:
+                    return
+                out = self.results[ring]
+            start = out.tail
+            for hop in halt.hops:
+                low, high = hop.source.delta
+                if low != high:
+                    self.hop(hop, hop.source, low, high, out, 1)
+            stop = out.tail
+            out.delta = (start, stop)
+            if stop > start:
+                self.rekey(halt.rekey, out, start, stop)
+                if halt.stair is not None:
+                    halt.stair.insert(start, stop)
+
+    def hop(self, hop: Hop, source: Ring, start: int, stop: int, out: Ring, ordered: int) -> None:
+        """Append to ``out`` all matches of the source's entries start..stop."""
+        for _ in self.matches(hop, source, start, stop, out, ordered):
+            out.grow()
+
+    def matches(self, hop: Hop, source: Ring, start: int, stop: int, out: Ring, ordered: int = 1) -> Iterator[None]:
+        """The same, but yields whenever ``out`` is full: the caller makes room, or takes what is there."""
+        if hop.theta is None:
+            yield from self._probe(hop, source, start, stop, out, ordered)
+            return
+        pairs = self._take(source.components)
+        for _ in hop.theta.pairs(source, start, stop, pairs, self.newest):
+            yield from self._probe(hop, pairs, pairs.base, pairs.tail, out, ordered)
+            pairs.clear()
+        self._give(pairs)
+
+    def _probe(self, hop: Hop, source: Ring, start: int, stop: int, out: Ring, ordered: int) -> Iterator[None]:
+        target = hop.target
+        if target.holes is not None:
+            target.promote(self._asked(hop, source, start, stop))
+        decided = hop.verified or hop.step.residuals
+        first = out.tail
+        for _ in self._join_into(source, start, stop, target, out, hop.place, ordered):
+            if decided:
+                self._decide(hop, out, first)
+            if out.is_full:
+                yield
+            first = out.tail
+        if decided:
+            self._decide(hop, out, first)
+
+    def _decide(self, hop: Hop, out: Ring, first: int) -> None:
+        """Of the matches from ``first`` on only those stay that really are: exact keys, all other predicates."""
+        if hop.verified:
+            kept = np.ones(out.tail - first, np.uint8)
+            for one, leaf, other, other_leaf in hop.verified:
+                verify(out.state, first, one, leaf.state, other, other_leaf.state, kept)
+            keep(out.state, first, kept)
+        if hop.step.residuals:
+            keep(out.state, first, decide(hop.step.residuals, hop.step.streams, self.streams, out, first, self.newest))
+
+    def _join_into(
+        self, source: Ring, start: int, stop: int, target: Stair, out: Ring, place: NDArray[np.int64], ordered: int
+    ) -> Iterator[None]:
+        marks, last = (self.marks, self.last) if ordered else (self.floor.reshape(1, -1), self.floor)
+        cursor = self._cursor
+        cursor[0], cursor[1], cursor[3] = start, stop, 0
+        join, streams = self._join, target.streams
+        while not join(source.state, target.state, out.state, place, streams, marks, last, ordered, cursor):
+            yield
+
+    def _asked(self, hop: Hop, source: Ring, start: int, stop: int) -> Keys:
+        """The keys by which the target knows its holes, of the entries that probe it."""
+        keys = np.empty(stop - start, np.int64)
+        if hop.asked is None:
+            read_keys(source.state, start, keys)
+            return keys
+        for i, (component, leaf) in enumerate(hop.asked):
+            part = keys if i == 0 else np.empty(stop - start, np.int64)
+            read_component_keys(source.state, start, component, leaf.state, part)
+            if i > 0:
+                mix_into(keys, part)
+        return keys
+
+    @staticmethod
+    def rekey(recipe: list[tuple[int, Stair]] | int | None, ring: Ring, start: int, stop: int) -> None:
+        """Give entries the key under which they are stored, and probe, next."""
+        if recipe is None:
+            return
+        if isinstance(recipe, int):
+            key_by_row(ring.state, start, stop, recipe)
+            return
+        for i, (component, leaf) in enumerate(recipe):
+            fetch_keys(ring.state, start, stop, component, leaf.state, i)
+
+    # -- holes -----------------------------------------------------------------------------------------------------
+
+    def fill(self, stair: Stair, keys: Keys) -> None:
+        """Fill holes: replay the itinerary of the stream that carries the key, from its rows with these keys.
+
+        All composites with these keys are made, from rows of this batch too, and linked. None of them is there
+        already, since inserts to a hole are dropped.
+        """
+        halt, carrier = self._writers[id(stair)]
+        start = stair.tail
+        self._replay(halt, carrier, keys, stair)
+        link(stair.state, start, stair.tail, ALL)
+        self.composites_built += stair.tail - start
+
+    def _replay(self, halt: Halt, carrier: StairId, keys: Keys, out: Ring) -> None:
+        """Append to ``out`` what the halt makes of the carrier's rows with these keys."""
+        hop = next(hop for hop in halt.hops if carrier.streams[0] in hop.step.source.streams)
+        source_id = hop.step.source
+        entries = self._take(hop.source.components)
+        below = self._writers.get(id(hop.source))
+        source = hop.source
+        if below is None:
+            self._collect(self._leaf(carrier), keys, entries)
+            if source_id.key != carrier.key:
+                self.rekey(self._recipe(source_id), entries, entries.base, entries.tail)
+        elif isinstance(source, Stair) and source_id.key == carrier.key and (source.complete or source.component is None):
+            source.promote(keys)
+            self._collect(source, keys, entries)
+        else:
+            self._replay(below[0], carrier, keys, entries)
+        start = out.tail
+        self.hop(hop, entries, entries.base, entries.tail, out, 0)
+        self.rekey(halt.rekey, out, start, out.tail)
+        self._give(entries)
+
+    def _collect(self, stair: Stair, keys: Keys, out: Ring) -> None:
+        """Append the entries of a STAIR that have one of these keys."""
+        wanted = self._take(0)
+        wanted.reserve(len(keys))
+        append_keys(wanted.state, keys)
+        place = np.arange(ROWS, ROWS + stair.components)
+        for _ in self._join_into(wanted, wanted.base, wanted.tail, stair, out, place, 0):
+            out.grow()
+        self._give(wanted)
+
+    def _take(self, components: int) -> Ring:
+        """A ring for entries on their way; give it back."""
+        spare = self._spare.setdefault(components, [])
+        return spare.pop() if spare else Ring(components, hashed=False)
+
+    def _give(self, ring: Ring) -> None:
+        ring.clear()
+        self._spare[ring.components].append(ring)
+
+    def inner(self) -> Iterator[tuple[StairId, Stair]]:
+        """The composite STAIRs of the plan, each after those below it."""
+        return iter(self.stairs.items())

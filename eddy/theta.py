@@ -1,0 +1,123 @@
+"""Steps without an equality: which rows of one stream does a predicate accept for the entries at hand?
+
+The STAIR that such a step probes is keyed by the row number of the stream that the predicate reads there. So a theta
+join is an equality join with a list of rows found first: by a sorted index where the predicate implies a range, else
+by nested loops. Lazy filling then works row by row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eddy.itinerary import Step
+from eddy.leaf import StreamState, as_bounds
+from eddy.residual import Residual
+from eddy.types import Column
+from stairs import Ring, SortedIndex
+from stairs.ring_kernels import expand, read_rows
+
+LIMIT = 1 << 16
+"""Pairs that are built and judged at a time."""
+
+Rows = NDArray[np.int64]
+
+
+def rows_of(streams: Sequence[int], ring: Ring, start: int, newest: Rows) -> Rows:
+    """Row numbers of the entries from ``start`` on, a column for each stream of the query."""
+    count = ring.tail - start
+    rows = np.empty((count, len(newest)), np.int64)
+    read_rows(ring.state, start, np.arange(count), np.array(streams, np.int64), newest, rows)
+    return rows
+
+
+def decide(
+    residuals: Sequence[Residual], streams: Sequence[int], states: list[StreamState], ring: Ring, start: int, newest: Rows
+) -> NDArray[np.uint8]:
+    """1 for each entry from ``start`` on that satisfies all the predicates."""
+    rows = rows_of(streams, ring, start, newest)
+    kept = np.ones(len(rows), np.bool_)
+    for residual in residuals:
+        kept &= judge(residual, rows, states)
+    return kept.view(np.uint8)
+
+
+def judge(residual: Residual, rows: Rows, states: list[StreamState]) -> NDArray[np.bool_]:
+    """Whether a predicate holds for each combination of rows (only the columns of its streams are read)."""
+    by_name = {state.name: state for state in states}
+
+    def get(stream: str, column: str) -> Column:
+        state = by_name[stream]
+        return state.payload.take(column, rows[:, state.number])
+
+    return residual.expression.holds(get, len(rows))
+
+
+class Theta:
+    """Finds the keys with which a step probes a STAIR that no equality reaches."""
+
+    def __init__(self, step: Step, states: list[StreamState], nested: bool) -> None:
+        self.streams = step.source.streams
+        self.states = states
+        self.residual = step.theta
+        self.row = step.target.key.row
+        self.index: SortedIndex | None = None
+        if step.theta is not None and self.row is not None and not nested:
+            self.form = step.theta.range_for(states[self.row].name)
+            found = states[self.row].indexes.get(step.theta)
+            self.index = found[1] if found is not None and self.form is not None else None
+
+    def pairs(self, source: Ring, start: int, stop: int, out: Ring, newest: Rows) -> Iterator[None]:
+        """Fill ``out`` with copies of the source's entries, each under a row that the predicate accepts.
+
+        Yields whenever some are there, LIMIT at the most; the caller empties ``out`` before it goes on.
+        """
+        count = stop - start
+        if self.residual is None or self.row is None:
+            out.reserve(count)
+            expand(source.state, start, np.arange(count), np.zeros(count, np.int64), out.state)
+            yield
+            return
+        mine = np.empty((count, len(newest)), np.int64)
+        streams = np.array(self.streams, np.int64)
+        read_rows(source.state, start, np.arange(count), streams, newest, mine)
+        candidates = self._everything(count) if self.index is None else self._ranges(mine)
+        for which, found in candidates:
+            rows = mine[which]
+            rows[:, self.row] = found
+            kept = judge(self.residual, rows, self.states)
+            which, found = which[kept], found[kept]
+            if len(which):
+                out.reserve(len(which))
+                expand(source.state, start, which, found & 0xFFFFFFFF, out.state)
+                yield
+
+    def _everything(self, count: int) -> Iterator[tuple[Rows, Rows]]:
+        """Nested loops: every entry with every live row."""
+        assert self.row is not None
+        leaf = self.states[self.row].base
+        for first in range(leaf.low, leaf.tail, LIMIT):
+            live = np.arange(first, min(first + LIMIT, leaf.tail))
+            at_once = max(1, LIMIT // len(live))
+            for i in range(0, count, at_once):
+                which = np.arange(i, min(i + at_once, count))
+                yield np.repeat(which, len(live)), np.tile(live, len(which))
+
+    def _ranges(self, mine: Rows) -> Iterator[tuple[Rows, Rows]]:
+        """By the sorted index: every entry with the rows in the range that the predicate implies."""
+        assert self.form is not None and self.index is not None
+        by_name = {state.name: state for state in self.states}
+
+        def get(stream: str, column: str) -> Column:
+            state = by_name[stream]
+            return state.payload.take(column, mine[:, state.number])
+
+        n = len(mine)
+        lower = np.full(n, -np.inf) if self.form.lower is None else as_bounds(self.form.lower.evaluate(get), n, np.nan)
+        upper = np.full(n, np.inf) if self.form.upper is None else as_bounds(self.form.upper.evaluate(get), n, np.nan)
+        start: tuple[int, int, int] | None = (0, 0, -1)
+        while start is not None:
+            which, rows, start = self.index.candidates(lower, upper, start, LIMIT)
+            yield which, rows

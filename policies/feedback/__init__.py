@@ -1,0 +1,8 @@
+"""Feedback policies: which rows not to work for, because no consumer can use what would come of them."""
+
+from __future__ import annotations
+
+from policies.feedback.base import Feedback
+from policies.feedback.none import NoFeedback
+
+__all__ = ["Feedback", "NoFeedback"]

@@ -1,0 +1,33 @@
+"""Just-in-time state completion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from attrs import field, frozen, validators
+
+from policies.migration.base import Migration
+
+if TYPE_CHECKING:
+    from stairs import Stair
+
+
+@frozen
+class Jisc(Migration):
+    """Fill a hole when it is first probed (JISC, section 4), and up to ``background`` holes a batch besides.
+
+    Departures from the paper: what is filled is known per key, not by the *fresh* and *attempted* marks of section
+    4.4, which lose and repeat results; and completion does not wait for probes. Two ends close in on the rows from
+    before the change: a hole is filled when one of its rows expires, and a cursor from the newest row down passes
+    over filled keys. Where they meet no hole is left, at the latest when the window has turned over once.
+    Background filling goes in the cursor's order, newest rows first, since these live longest (HybMig, 3.4).
+    """
+
+    background: int = field(default=0, validator=[validators.instance_of(int), validators.ge(0)])
+
+    def work(self, incomplete: Sequence[Stair]) -> None:
+        """Spend the budget on the lowest STAIRs first: those above are filled from them."""
+        budget = self.background
+        for stair in incomplete:
+            budget -= stair.settle(budget)

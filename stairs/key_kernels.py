@@ -1,0 +1,145 @@
+"""Writing keys into records and linking records into the chains of their keys."""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+
+from stairs.layout import (
+    BASE,
+    FLAGS,
+    INTS,
+    KERNEL,
+    KEY_HIGH,
+    KEY_LOW,
+    LONGS,
+    LOW,
+    NEXT,
+    ROWS,
+    SHIFT,
+    STATE,
+    TAIL,
+)
+from stairs.probe_kernels import bucket
+
+
+@nb.njit(nb.int64(nb.int64, nb.int64), inline="always", **KERNEL)
+def mix(key, other):
+    """Two keys in one, 64 bits: different pairs may collide, so a match on a mixed key is verified."""
+    x = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(other)
+    x = (x ^ (x >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
+    return np.int64(x ^ (x >> np.uint64(29)))
+
+
+@nb.njit(nb.void(LONGS, LONGS), **KERNEL)
+def mix_into(keys, others):
+    """``keys[i] = mix(keys[i], others[i])``."""
+    for i in range(keys.shape[0]):
+        keys[i] = mix(keys[i], others[i])
+
+
+@nb.njit(nb.void(STATE, LONGS, INTS, FLAGS), **KERNEL)
+def append_rows(leaf, keys, events, kept):
+    """Append rows to a leaf, whose ids are row numbers, and link those that are kept (``kept`` empty: all)."""
+    records, heads, own_events, meta = leaf
+    mask, shift, low, first = records.shape[0] - 1, meta[SHIFT], np.int32(meta[LOW]), meta[TAIL]
+    offset = first - meta[BASE]
+    for i in range(keys.shape[0]):
+        row = first + i
+        slot = np.uint64(row & mask)
+        key = keys[i]
+        key_low, key_high = np.int32(key), np.int32(key >> 32)
+        records[slot, KEY_LOW], records[slot, KEY_HIGH], records[slot, ROWS] = (
+            key_low,
+            key_high,
+            np.int32(row),
+        )
+        own_events[np.uint64(offset + i)] = events[i]
+        if kept.shape[0] > 0 and kept[i] == 0:
+            records[slot, NEXT] = np.int32(row)
+            continue
+        head = np.uint64(bucket(key_low, key_high, shift))
+        older = heads[head]
+        records[slot, NEXT] = older if np.int32(older - low) >= 0 else np.int32(low - 1)
+        heads[head] = np.int32(row)
+    meta[TAIL] = first + keys.shape[0]
+
+
+@nb.njit(nb.void(STATE, nb.int64, nb.int64, FLAGS), **KERNEL)
+def link(state, start, stop, kept):
+    """Link the entries start..stop into their chains; those not kept (``kept`` empty: all are) into none.
+
+    A link never leads further back than just below the low-water id, so that a 32-bit id cannot come round and
+    look live again.
+    """
+    records, heads, _, meta = state
+    mask, shift, low = records.shape[0] - 1, meta[SHIFT], np.int32(meta[LOW])
+    for entry in range(start, stop):
+        slot = np.uint64(entry & mask)
+        if kept.shape[0] > 0 and kept[entry - start] == 0:
+            records[slot, NEXT] = np.int32(entry)
+            continue
+        head = np.uint64(bucket(records[slot, KEY_LOW], records[slot, KEY_HIGH], shift))
+        older = heads[head]
+        records[slot, NEXT] = older if np.int32(older - low) >= 0 else np.int32(low - 1)
+        heads[head] = np.int32(entry)
+
+
+@nb.njit(nb.void(STATE, nb.int64, nb.int64, nb.int64, STATE, nb.int64), **KERNEL)
+def fetch_keys(state, start, stop, component, leaf, mixed):
+    """Give the entries the key that their component has in ``leaf``, alone or mixed into the key they have."""
+    records, lrecords = state[0], leaf[0]
+    mask, lmask = records.shape[0] - 1, lrecords.shape[0] - 1
+    for entry in range(start, stop):
+        slot = np.uint64(entry & mask)
+        row = np.uint64(records[slot, ROWS + component] & lmask)
+        key_low, key_high = lrecords[row, KEY_LOW], lrecords[row, KEY_HIGH]
+        if mixed != 0:
+            mine = (np.int64(records[slot, KEY_HIGH]) << 32) | np.int64(np.uint32(records[slot, KEY_LOW]))
+            both = mix(mine, (np.int64(key_high) << 32) | np.int64(np.uint32(key_low)))
+            key_low, key_high = np.int32(both), np.int32(both >> 32)
+        records[slot, KEY_LOW], records[slot, KEY_HIGH] = key_low, key_high
+
+
+@nb.njit(nb.void(STATE, nb.int64, nb.int64, nb.int64), **KERNEL)
+def key_by_row(state, start, stop, component):
+    """Give the entries the row number of their component as key; 0 for every entry if there is none (-1)."""
+    records = state[0]
+    mask = records.shape[0] - 1
+    for entry in range(start, stop):
+        slot = np.uint64(entry & mask)
+        records[slot, KEY_LOW] = records[slot, ROWS + component] if component >= 0 else np.int32(0)
+        records[slot, KEY_HIGH] = np.int32(0)
+
+
+@nb.njit(nb.void(STATE, nb.int64, LONGS), **KERNEL)
+def read_keys(state, start, out):
+    """The keys of the entries from ``start`` on."""
+    records = state[0]
+    mask = records.shape[0] - 1
+    for i in range(out.shape[0]):
+        slot = np.uint64((start + i) & mask)
+        out[i] = (np.int64(records[slot, KEY_HIGH]) << 32) | np.int64(np.uint32(records[slot, KEY_LOW]))
+
+
+@nb.njit(nb.void(STATE, nb.int64, nb.int64, STATE, LONGS), **KERNEL)
+def read_component_keys(state, start, component, leaf, out):
+    """The keys that a component of the entries from ``start`` on has in ``leaf``."""
+    records, lrecords = state[0], leaf[0]
+    mask, lmask = records.shape[0] - 1, lrecords.shape[0] - 1
+    for i in range(out.shape[0]):
+        row = np.uint64(records[np.uint64((start + i) & mask), ROWS + component] & lmask)
+        out[i] = (np.int64(lrecords[row, KEY_HIGH]) << 32) | np.int64(np.uint32(lrecords[row, KEY_LOW]))
+
+
+@nb.njit(nb.void(STATE, nb.int64, nb.int64, STATE, nb.int64, STATE, FLAGS), **KERNEL)
+def verify(state, start, one, one_leaf, other, other_leaf, kept):
+    """Clear ``kept`` where two components differ in an attribute: the exact test behind a mixed key."""
+    records, ones, others = state[0], one_leaf[0], other_leaf[0]
+    mask, one_mask, other_mask = records.shape[0] - 1, ones.shape[0] - 1, others.shape[0] - 1
+    for i in range(kept.shape[0]):
+        slot = np.uint64((start + i) & mask)
+        a = np.uint64(records[slot, ROWS + one] & one_mask)
+        b = np.uint64(records[slot, ROWS + other] & other_mask)
+        if ones[a, KEY_LOW] != others[b, KEY_LOW] or ones[a, KEY_HIGH] != others[b, KEY_HIGH]:
+            kept[i] = 0

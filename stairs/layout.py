@@ -1,0 +1,39 @@
+"""How a ring of join results lies in memory, shared by every kernel.
+
+One record per entry, int32 throughout, so that a composite of k streams takes 12 + 4k bytes:
+
+    key (low half) | key (high half) | next | row of stream 0 | row of stream 1 | ...
+
+An entry's id only grows; it lives in slot ``id & mask``. Ids and row numbers are 64-bit counters of which the
+records keep the low 32 bits. They are compared by their difference, which is right as long as fewer than 2**31
+ids (or rows of a stream) are live at once: the rings refuse to grow past ``MAX_CAPACITY``.
+
+``next`` leads to the next older entry of the same bucket. An id below the ring's low-water id ends a chain. An
+entry whose ``next`` is its own id is in no chain: a dropped insert, or a row that can never join.
+"""
+
+from __future__ import annotations
+
+import numba as nb
+
+KEY_LOW, KEY_HIGH, NEXT, ROWS = 0, 1, 2, 3
+"""Columns of a record; the component rows follow from ROWS on."""
+
+LOW, TAIL, BASE, SHIFT = 0, 1, 2, 3
+"""Fields of ``meta``: first id that may be live, next id to give out, first id of this batch, hash shift.
+
+Entries from BASE on were made in this batch and ``events[id - BASE]`` is the index of their latest event in it,
+or -1 when all their components are older. Entries before BASE are older than every event of the batch.
+"""
+META_FIELDS = 4
+
+MAX_CAPACITY = 1 << 30
+
+RECORDS = nb.int32[:, ::1]
+INTS = nb.int32[::1]
+LONGS = nb.int64[::1]
+FLAGS = nb.uint8[::1]
+STATE = nb.types.Tuple((RECORDS, INTS, INTS, LONGS))
+"""A ring as the kernels see it: records, bucket heads, events of this batch, meta."""
+
+KERNEL = {"nogil": True, "cache": True, "boundscheck": False}

@@ -1,0 +1,122 @@
+"""A ring of entries: the arrays behind a STAIR, or behind results on their way."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stairs.layout import BASE, LOW, MAX_CAPACITY, META_FIELDS, ROWS, SHIFT, TAIL
+from stairs.key_kernels import read_keys
+from stairs.ring_kernels import move
+
+State = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]
+
+SMALLEST = 64
+
+
+def power_of_two(n: int) -> int:
+    """The least power of two that is at least n, and not too small to be worth a ring."""
+    return max(SMALLEST, 1 << (max(n, 1) - 1).bit_length())
+
+
+class Ring:
+    """Entries with growing ids over a power of two of slots; ``state`` is what kernels take.
+
+    ``hashed`` rings have bucket heads, one for every two slots: entries that are live fill a quarter to two thirds
+    of the slots, so a bucket holds about one.
+    """
+
+    def __init__(
+        self, components: int, capacity: int = SMALLEST, first: int = 0, hashed: bool = True
+    ) -> None:
+        self.hashed = hashed
+        self.components = components
+        self.delta = (first, first)
+        self.state = self._allocate(power_of_two(capacity), SMALLEST)
+        self.state[3][LOW] = self.state[3][TAIL] = self.state[3][BASE] = first
+        self.state[1][:] = np.int64(first - 1).astype(np.int32)
+
+    def _allocate(self, capacity: int, events: int) -> State:
+        if capacity > MAX_CAPACITY:
+            raise MemoryError(
+                "more than 2**30 entries are live in one STAIR: use a shorter window or more key attributes"
+            )
+        heads = max(2, capacity // 2) if self.hashed else 1
+        meta = np.zeros(META_FIELDS, np.int64)
+        meta[SHIFT] = 64 - (heads.bit_length() - 1)
+        return (
+            np.empty((capacity, ROWS + self.components), np.int32),
+            np.empty(heads, np.int32),
+            np.empty(events, np.int32),
+            meta,
+        )
+
+    @property
+    def capacity(self) -> int:
+        return self.state[0].shape[0]
+
+    @property
+    def low(self) -> int:
+        return int(self.state[3][LOW])
+
+    @property
+    def tail(self) -> int:
+        return int(self.state[3][TAIL])
+
+    @property
+    def base(self) -> int:
+        """The first entry of this batch."""
+        return int(self.state[3][BASE])
+
+    def __len__(self) -> int:
+        """Entries of this batch."""
+        meta = self.state[3]
+        return int(meta[TAIL] - meta[BASE])
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there is no room for another entry of this batch."""
+        return len(self) == len(self.state[2]) or self.tail - self.low == self.capacity
+
+    @property
+    def nbytes(self) -> int:
+        return sum(array.nbytes for array in self.state)
+
+    def keys(self, start: int, stop: int) -> NDArray[np.int64]:
+        """The keys of the entries start..stop."""
+        out = np.empty(stop - start, np.int64)
+        read_keys(self.state, start, out)
+        return out
+
+    def limit(self, n: int) -> None:
+        """Let a batch have exactly n entries at the most (scratch rings only, while empty)."""
+        self.clear()
+        if self.capacity < n:
+            self.resize(power_of_two(n))
+        self.state = (*self.state[:2], np.empty(n, np.int32), self.state[3])
+
+    def clear(self) -> None:
+        """Forget every entry (scratch rings only: nothing is unlinked)."""
+        meta = self.state[3]
+        meta[LOW] = meta[BASE] = meta[TAIL]
+
+    def resize(self, capacity: int) -> None:
+        """Move to another number of slots; ids stay."""
+        new = self._allocate(capacity, len(self.state[2]))
+        move(self.state, new)
+        self.state = new
+
+    def reserve(self, n: int) -> None:
+        """Make room for n more entries of this batch, by growing."""
+        records, heads, events, meta = self.state
+        low, tail, base = meta.tolist()[:3]
+        if tail - base + n > len(events):
+            grown = np.empty(power_of_two(tail - base + n), np.int32)
+            grown[: tail - base] = events[: tail - base]
+            self.state = (records, heads, grown, meta)
+        if tail - low + n > records.shape[0]:
+            self.resize(power_of_two(tail - low + n))
+
+    def grow(self) -> None:
+        """Make room where a kernel stopped for want of it."""
+        self.reserve(max(SMALLEST, self.tail - self.base))

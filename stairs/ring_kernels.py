@@ -1,0 +1,172 @@
+"""Room in a ring: dropping dead entries, moving live ones out of the way, and copying between rings."""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+
+from stairs.layout import (
+    BASE,
+    FLAGS,
+    INTS,
+    KERNEL,
+    KEY_HIGH,
+    KEY_LOW,
+    LONGS,
+    LOW,
+    NEXT,
+    RECORDS,
+    ROWS,
+    SHIFT,
+    STATE,
+    TAIL,
+)
+from stairs.probe_kernels import bucket
+
+
+@nb.njit(nb.boolean(RECORDS, nb.uint64, nb.int64, LONGS, INTS), inline="always", **KERNEL)
+def is_live(records, slot, entry, streams, marks):
+    """An entry in some chain, all of whose components are live."""
+    if records[slot, NEXT] == np.int32(entry):
+        return False
+    for j in range(streams.shape[0]):
+        if np.int32(records[slot, ROWS + j] - marks[streams[j]]) < 0:
+            return False
+    return True
+
+
+@nb.njit(nb.void(STATE, LONGS, INTS), **KERNEL)
+def trim(state, streams, marks):
+    """Move the low-water id over the dead entries in front, and begin a new batch at the tail."""
+    records, _, _, meta = state
+    mask, low, tail = records.shape[0] - 1, meta[LOW], meta[TAIL]
+    while low < tail and not is_live(records, np.uint64(low & mask), low, streams, marks):
+        low += 1
+    meta[LOW] = low
+    meta[BASE] = tail
+
+
+@nb.njit(nb.int64(STATE, LONGS, INTS), **KERNEL)
+def count_live(state, streams, marks):
+    """How many entries are live."""
+    records, _, _, meta = state
+    mask, live = records.shape[0] - 1, 0
+    for entry in range(meta[LOW], meta[TAIL]):
+        if is_live(records, np.uint64(entry & mask), entry, streams, marks):
+            live += 1
+    return live
+
+
+@nb.njit(nb.void(STATE, LONGS, INTS, nb.int64), **KERNEL)
+def reclaim(state, streams, marks, wanted):
+    """Append live entries from the front again at the tail until ``wanted`` slots are free, or each was visited once.
+
+    This is a log cleaner: what is left between low-water id and tail is denser, no chain is cut (the copy hangs in
+    front of its chain, and the original is below the low-water id), and no pause grows with the ring.
+    """
+    records, heads, _, meta = state
+    capacity, low, tail = records.shape[0], meta[LOW], meta[TAIL]
+    mask, shift, last = capacity - 1, meta[SHIFT], meta[TAIL]
+    while low < last and capacity - (tail - low) < wanted:
+        slot = np.uint64(low & mask)
+        if is_live(records, slot, low, streams, marks):
+            copy = np.uint64(tail & mask)
+            for j in range(records.shape[1]):
+                records[copy, j] = records[slot, j]
+            head = np.uint64(bucket(records[copy, KEY_LOW], records[copy, KEY_HIGH], shift))
+            older = heads[head]
+            records[copy, NEXT] = older if np.int32(older - np.int32(low)) > 0 else np.int32(low)
+            heads[head] = np.int32(tail)
+            tail += 1
+        low += 1
+    meta[LOW], meta[TAIL], meta[BASE] = low, tail, tail
+
+
+@nb.njit(nb.void(STATE, STATE), **KERNEL)
+def move(old, new):
+    """Copy all entries to a ring of another size, under the same ids, and link them there."""
+    records, _, events, meta = old
+    nrecords, nheads, nevents, nmeta = new
+    mask, nmask, shift = records.shape[0] - 1, nrecords.shape[0] - 1, nmeta[SHIFT]
+    low, tail, base = meta[LOW], meta[TAIL], meta[BASE]
+    nmeta[LOW], nmeta[TAIL], nmeta[BASE] = low, tail, base
+    for i in range(nheads.shape[0]):
+        nheads[i] = np.int32(low - 1)
+    for entry in range(low, tail):
+        slot, copy = np.uint64(entry & mask), np.uint64(entry & nmask)
+        for j in range(records.shape[1]):
+            nrecords[copy, j] = records[slot, j]
+        if records[slot, NEXT] != np.int32(entry) and nheads.shape[0] > 1:
+            head = np.uint64(bucket(records[slot, KEY_LOW], records[slot, KEY_HIGH], shift))
+            nrecords[copy, NEXT] = nheads[head]
+            nheads[head] = np.int32(entry)
+    for i in range(max(0, min(tail - base, nevents.shape[0]))):
+        nevents[i] = events[i]
+
+
+@nb.njit(nb.void(STATE), **KERNEL)
+def refresh_heads(state):
+    """Point heads that are below the low-water id just below it, before 32-bit ids can come round to them."""
+    _, heads, _, meta = state
+    low = np.int32(meta[LOW])
+    for i in range(heads.shape[0]):
+        if np.int32(heads[i] - low) < 0:
+            heads[i] = np.int32(low - 1)
+
+
+@nb.njit(nb.void(STATE, nb.int64, FLAGS), **KERNEL)
+def keep(state, start, kept):
+    """Close the gaps: of the entries from ``start`` to the tail only the kept ones stay, in order."""
+    records, _, events, meta = state
+    mask, offset, tail = records.shape[0] - 1, start - meta[BASE], start
+    for i in range(kept.shape[0]):
+        if kept[i] != 0:
+            slot, copy = np.uint64((start + i) & mask), np.uint64(tail & mask)
+            for j in range(records.shape[1]):
+                records[copy, j] = records[slot, j]
+            events[tail - meta[BASE]] = events[offset + i]
+            tail += 1
+    meta[TAIL] = tail
+
+
+@nb.njit(nb.void(STATE, nb.int64, LONGS, LONGS, STATE), **KERNEL)
+def expand(source, start, which, keys, out):
+    """Append copies of the source entries ``start + which[i]`` under the keys ``keys[i]``."""
+    records, _, events, meta = source
+    orecords, _, oevents, ometa = out
+    mask, omask, offset = records.shape[0] - 1, orecords.shape[0] - 1, start - meta[BASE]
+    tail = ometa[TAIL]
+    for i in range(which.shape[0]):
+        slot, copy = np.uint64((start + which[i]) & mask), np.uint64(tail & omask)
+        for j in range(ROWS, records.shape[1]):
+            orecords[copy, j] = records[slot, j]
+        orecords[copy, KEY_LOW], orecords[copy, KEY_HIGH] = np.int32(keys[i]), np.int32(keys[i] >> 32)
+        oevents[tail - ometa[BASE]] = events[offset + which[i]]
+        tail += 1
+    ometa[TAIL] = tail
+
+
+@nb.njit(nb.void(STATE, LONGS), **KERNEL)
+def append_keys(state, keys):
+    """Append entries that are nothing but a key: what to look up, older than every event of the batch."""
+    records, _, events, meta = state
+    mask, tail = records.shape[0] - 1, meta[TAIL]
+    for i in range(keys.shape[0]):
+        slot = np.uint64(tail & mask)
+        records[slot, KEY_LOW], records[slot, KEY_HIGH] = np.int32(keys[i]), np.int32(keys[i] >> 32)
+        events[tail - meta[BASE]] = -1
+        tail += 1
+    meta[TAIL] = tail
+
+
+@nb.njit(nb.void(STATE, nb.int64, LONGS, LONGS, LONGS, nb.int64[:, ::1]), **KERNEL)
+def read_rows(state, start, order, streams, newest, out):
+    """Row numbers in full, 64 bits, of the entries ``start + order[i]``; ``newest`` is each stream's next row."""
+    records = state[0]
+    mask = records.shape[0] - 1
+    for i in range(order.shape[0]):
+        slot = np.uint64((start + order[i]) & mask)
+        for j in range(streams.shape[0]):
+            stream = streams[j]
+            behind = np.uint32(np.int32(newest[stream]) - records[slot, ROWS + j])
+            out[i, stream] = newest[stream] - np.int64(behind)

@@ -1,0 +1,183 @@
+"""A STAIR: a keyed store of join results in which a key may be a hole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stairs.hole_kernels import present, unlink
+from stairs.holes import Holes, Keys
+from stairs.key_kernels import append_rows, link, read_component_keys
+from stairs.layout import BASE, LOW, TAIL
+from stairs.ring import SMALLEST, Ring, power_of_two
+from stairs.ring_kernels import count_live, reclaim, refresh_heads, trim
+
+ALL: NDArray[np.uint8] = np.empty(0, np.uint8)
+"""In place of flags: every entry counts."""
+
+FULLEST, EMPTIEST = 0.65, 0.28
+"""Share of slots that may be live: above, the ring doubles; below, it halves. Twice EMPTIEST is below FULLEST."""
+
+REFRESH = 1 << 29
+
+
+class Stair(Ring):
+    """Live composites of ``streams`` (stream numbers, ascending), found by key.
+
+    Filled keys hold every live composite and inserts keep it so; inserts to a hole are dropped, and probing a hole
+    first fills it. A leaf (one stream) has no holes and its entry ids are row numbers.
+
+    ``filler`` is called with this STAIR and an array of hole keys to append and link their composites; the router
+    sets it. Holes are known by the key that the *carrying* component has in ``carrier``, one of its leaves; that may
+    be a part of this STAIR's own key. ``component`` is None when it is the whole.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        streams: tuple[int, ...],
+        first: int = 0,
+        carrier: Ring | None = None,
+        component: int | None = None,
+    ) -> None:
+        super().__init__(len(streams), first=first)
+        self.name = name
+        self.streams = np.array(streams, np.int64)
+        self.leaf = carrier is None
+        self.carrier = carrier
+        self.component = component
+        self.holes: Holes | None = None
+        self.filler: Callable[[Stair, Keys], None] | None = None
+        self.keys_filled = 0
+        self._counted = first
+        self._live = 0
+        self._refreshed = first
+
+    @property
+    def complete(self) -> bool:
+        """Whether no hole is left. Then holes cost nothing."""
+        return self.holes is None
+
+    @property
+    def fraction(self) -> float:
+        """How much of what a plan change left open is settled: 1.0 when complete."""
+        return 1.0 if self.holes is None else self.holes.fraction
+
+    @property
+    def nbytes(self) -> int:
+        return super().nbytes + (self.holes.nbytes if self.holes else 0)
+
+    def open(self) -> None:
+        """Make every key a hole that the carrying leaf has a row for now (the STAIR is empty)."""
+        assert self.carrier is not None
+        self.holes = Holes(self.carrier, self.carrier.tail)
+        self.close_if_done()
+
+    def close_if_done(self) -> None:
+        """Forget about holes when none is left."""
+        if self.holes is not None and self.holes.done:
+            self.keys_filled += self.holes.filled
+            self.holes = None
+
+    # -- a batch -------------------------------------------------------------------------------------------------
+
+    def begin(self, marks: NDArray[np.int32], low: int = 0) -> None:
+        """Begin a batch: dead entries go, and what is appended from now on belongs to the batch.
+
+        ``marks`` are the low-water rows of all streams; ``low`` that of a leaf, whose ids are rows.
+        """
+        meta = self.state[3]
+        if len(self.state[2]) > 8 * max(SMALLEST, int(meta[TAIL] - meta[BASE])):
+            self.state = (*self.state[:2], np.empty(len(self.state[2]) // 2, np.int32), meta)
+        if self.leaf:
+            meta[LOW] = low
+            meta[BASE] = meta[TAIL]
+        else:
+            trim(self.state, self.streams, marks)
+        self._make_room(marks)
+
+    def _make_room(self, marks: NDArray[np.int32]) -> None:
+        """Keep an eighth of the slots free by moving live entries, and the size in proportion to what is live."""
+        low, tail = self.state[3].tolist()[:2]
+        capacity, span = self.capacity, tail - low
+        if tail - self._refreshed > REFRESH:
+            refresh_heads(self.state)
+            self._refreshed = tail
+        if span < EMPTIEST * capacity and capacity > 4 * len(self.state[2]):
+            self.resize(power_of_two(max(2 * span, 2 * len(self.state[2]))))
+        elif not self.leaf and capacity - span < capacity >> 3:
+            if tail - self._counted > capacity >> 2:
+                self._counted, self._live = tail, count_live(self.state, self.streams, marks)
+            if self._live > FULLEST * capacity:
+                self.resize(2 * capacity)
+            else:
+                reclaim(self.state, self.streams, marks, capacity >> 2)
+
+    def append_rows(self, keys: Keys, events: NDArray[np.int32], kept: NDArray[np.uint8] = ALL) -> None:
+        """Insert a batch's rows into a leaf; rows not kept have their number and nothing else."""
+        self.reserve(len(keys))
+        append_rows(self.state, keys, events, kept)
+
+    def insert(self, start: int, stop: int) -> None:
+        """Link entries already appended; those whose key is a hole are dropped."""
+        flags = ALL if self.holes is None else self.holes.filled_of(self.hole_keys(start, stop))
+        link(self.state, start, stop, flags)
+
+    # -- holes ---------------------------------------------------------------------------------------------------
+
+    def hole_keys(self, start: int, stop: int) -> Keys:
+        """The keys by which holes are known, of the entries start..stop."""
+        if self.component is None or self.carrier is None:
+            return self.keys(start, stop)
+        out = np.empty(stop - start, np.int64)
+        read_component_keys(self.state, start, self.component, self.carrier.state, out)
+        return out
+
+    def promote(self, keys: Keys) -> int:
+        """Fill those of the keys that are holes; how many there were."""
+        if self.holes is None or len(keys) == 0:
+            return 0
+        return self._fill(self.holes.demand(keys))
+
+    def demote(self, keys: Keys) -> None:
+        """Turn filled keys into holes: their composites go, and come back when somebody asks for them."""
+        if self.carrier is None:
+            raise ValueError("a leaf has no holes: its rows are what holes are filled from")
+        if self.holes is None:
+            self.holes = Holes(self.carrier, self.carrier.low)
+        start, stop = self.low, self.tail
+        unlink(self.state, start, np.isin(self.hole_keys(start, stop), keys).astype(np.uint8))
+        self.holes.demote(keys)
+
+    def expire(self, keys: Keys) -> None:
+        """Fill the holes for which rows of the carrying leaf have just died (their keys), so that all close in time."""
+        if self.holes is not None and len(keys):
+            self._fill(self.holes.expire(keys))
+
+    def settle(self, budget: int) -> int:
+        """Fill up to ``budget`` holes, newest rows first; notices when none is left. How many were filled."""
+        if self.holes is None:
+            return 0
+        filled = self._fill(self.holes.settle(budget))
+        self.close_if_done()
+        return filled
+
+    def _fill(self, keys: Keys) -> int:
+        if len(keys):
+            assert self.filler is not None
+            self.filler(self, keys)
+        return len(keys)
+
+    # -- readers -------------------------------------------------------------------------------------------------
+
+    def present(self, keys: Keys) -> NDArray[np.bool_]:
+        """Whether some entry has the key: holes hold none, and entries not yet known dead count."""
+        out = np.empty(len(keys), np.uint8)
+        present(self.state, np.ascontiguousarray(keys, np.int64), out)
+        return out.view(np.bool_)
+
+    def live(self, marks: NDArray[np.int32]) -> int:
+        """How many entries are live now."""
+        return count_live(self.state, self.streams, marks)
