@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -71,7 +69,7 @@ class IsNull(Expression):
 
 @frozen
 class InList(Expression):
-    """`operand IN (option, ...)`: unknown, not false, where nothing matches and an option is NULL."""
+    """`operand IN (constant, ...)`: unknown, not false, where nothing matches and a constant is NULL."""
 
     operand: Expression
     options: tuple[Expression, ...]
@@ -89,40 +87,30 @@ class InList(Expression):
         return 4
 
     def evaluate(self, get: Get) -> Column:
-        operand = self.operand.evaluate(get)
-        answer: Column | None = None
-        for group in self._groups():
-            if len(group) > 1:
-                found = self._lookup(operand, group)
-            else:
-                found = evaluate.compare(
-                    "=", operand, self.operand.type, group[0].evaluate(get), group[0].type
-                )
-            answer = found if answer is None else evaluate.either_true(answer, found)
-        assert answer is not None, "the parser refuses an empty list"
-        return answer
-
-    def _groups(self) -> Iterator[tuple[Expression, ...]]:
-        """Constants of the operand's own kind together, for one look-up; each other option alone."""
-        kind, unit = self.operand.type.kind, self.operand.type.unit
-        plain = kind in ("string", "int", "timestamp")
-        alike = tuple(
-            option
-            for option in self.options
-            if plain and isinstance(option, Literal) and (option.type.kind, option.type.unit) == (kind, unit)
-        )
-        if alike and not isinstance(self.operand, Literal):
-            yield alike
-        else:
-            alike = ()
-        yield from ((option,) for option in self.options if option not in alike)
-
-    def _lookup(self, operand: Column, options: tuple[Expression, ...]) -> Column:
-        values = [option.value for option in options if isinstance(option, Literal)]
-        if self.operand.type.kind == "string":
-            found = pc.is_in(operand.values, value_set=pa.array(values, pa.string()))
-            return Column(found.to_numpy(zero_copy_only=False), operand.valid)
-        return Column(np.isin(operand.values, np.array(values, np.int64)), operand.valid)
+        operand, of = self.operand.evaluate(get), self.operand.type
+        alike = [option for option in self.options if _looked_up(option.type, of)]
+        found = _lookup(operand, of, alike)
+        for option in self.options:
+            if option not in alike:
+                one = evaluate.compare("=", operand, of, option.evaluate(get), option.type)
+                found = evaluate.either_true(found, one)
+        return found
 
     def __str__(self) -> str:
         return f"{self.operand.within(5)} IN ({', '.join(str(option) for option in self.options)})"
+
+
+def _looked_up(option: ColumnType, operand: ColumnType) -> bool:
+    """Whether constants of this type can be looked up together: those of the operand's own kind and unit."""
+    return operand.kind in ("string", "int", "timestamp") and (option.kind, option.unit) == (
+        operand.kind,
+        operand.unit,
+    )
+
+
+def _lookup(operand: Column, of: ColumnType, options: list[Expression]) -> Column:
+    values = [option.value for option in options if isinstance(option, Literal)]
+    if of.kind == "string":
+        found = pc.is_in(operand.values, value_set=pa.array(values, pa.string()))
+        return Column(found.to_numpy(zero_copy_only=False), operand.valid)
+    return Column(np.isin(operand.values, np.array(values, np.int64)), operand.valid)

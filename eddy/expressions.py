@@ -115,6 +115,10 @@ class Reference(Expression):
     def evaluate(self, get: Get) -> Column:
         return get(self.stream, self.column)
 
+    def holds(self, get: Get, n: int) -> Array:
+        # The column itself is not the caller's to change.
+        return np.array(Expression.holds(self, get, n))
+
     def __str__(self) -> str:
         return f"{quoted(self.stream)}.{quoted(self.column)}"
 

@@ -73,7 +73,10 @@ def _fixed(offset: str) -> int:
 def format_instant(value: int, unit: str, zone: str | None) -> str:
     """The text that `parse_instant` reads back as the same value; zoned times are written in UTC."""
     seconds, rest = divmod(value, UNITS[unit])
-    text = (_EPOCH + seconds * _SECOND).isoformat(" ")
+    try:
+        text = (_EPOCH + seconds * _SECOND).isoformat(" ")
+    except OverflowError:  # beyond the year 9999; no text stands for it
+        return f"1970-01-01 + {value} {unit}"
     if rest:
         text += "." + str(rest * (UNITS["ns"] // UNITS[unit])).zfill(9).rstrip("0")
     return text + ("+00:00" if zone else "")

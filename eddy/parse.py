@@ -23,7 +23,7 @@ from eddy.expressions import Absolute, Arithmetic, Expression, Literal, Negation
 from eddy.instants import has_offset, parse_instant
 from eddy.logic import And, Not, Or
 from eddy.names import Scope
-from eddy.types import BOOL, FLOAT64, INT64, NULL, STRING, UINT64, duration_type, timestamp_type
+from eddy.types import BOOL, FLOAT64, INT64, NULL, STRING, UINT64, UNITS, duration_type, timestamp_type
 
 _INT64, _UINT64 = range(-(2**63), 2**63), range(2**64)
 
@@ -99,7 +99,16 @@ def _fold(node: Arithmetic) -> Expression:
         if node.type.kind in ("int", "uint", "timestamp", "duration") and node.op in "+-*":
             raise QueryError(f"{node} does not fit 64 bits")
         return Literal(None, NULL)
-    return Literal(column.values[0].item(), node.type)
+    value = column.values[0].item()
+    if isinstance(value, float) and not math.isfinite(value):
+        raise QueryError(f"{node} does not fit a float64")
+    if node.type.unit is not None:
+        value, unit = coarsest(value * (UNITS["ns"] // UNITS[node.type.unit]))
+        return Literal(
+            value,
+            duration_type(unit) if node.type.kind == "duration" else timestamp_type(unit, node.type.zone),
+        )
+    return integer(value) if node.type.is_integer else Literal(value, node.type)
 
 
 def _no_columns(stream: str, column: str) -> Any:
@@ -136,7 +145,7 @@ def _negative(node: exp.Neg, scope: Scope) -> Expression:
     if isinstance(node.this, exp.Literal) and not node.this.is_string and str(node.this.this).isdigit():
         return integer(-int(node.this.this))  # -9223372036854775808 fits, though its positive does not
     operand = translate(node.this, scope)
-    if isinstance(operand, Literal) and operand.type.kind == "int":
+    if isinstance(operand, Literal) and operand.type.is_integer:
         return integer(-operand.value)
     if isinstance(operand, Literal) and operand.type.kind in ("float", "duration"):
         return Literal(-operand.value, operand.type)
@@ -160,7 +169,11 @@ def _between(node: exp.Between, scope: Scope) -> Expression:
 def _in(node: exp.In, scope: Scope) -> Expression:
     if not node.expressions:
         raise QueryError(f"{node.sql()}: IN needs a list of values, such as A.x IN (1, 2, 3)")
-    return InList(translate(node.this, scope), tuple(translate(option, scope) for option in node.expressions))
+    operand, options = translate(node.this, scope), [translate(option, scope) for option in node.expressions]
+    if isinstance(operand, Literal) or not all(isinstance(option, Literal) for option in options):
+        either: list[Expression] = [Comparison("=", operand, option) for option in options]
+        return reduce(Or, either)
+    return InList(operand, tuple(options))
 
 
 def _is(node: exp.Is, scope: Scope) -> Expression:

@@ -73,7 +73,7 @@ def _compile(function: Callable[..., Any], types: tuple[ColumnType, ...]) -> Any
             raise QueryError(f"the predicate {name} must return True or False, but returns {returned}")
         vectorize: Any = numba.vectorize
         return vectorize([numba.types.boolean(*signature)], nopython=True)(plain)
-    except numba.core.errors.NumbaError as error:
+    except (numba.core.errors.NumbaError, TypeError) as error:
         takes = ", ".join(of.name for of in types)
         reason = str(error).strip().splitlines()
         raise QueryError(

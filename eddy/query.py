@@ -6,6 +6,7 @@ key classes and residuals, and windows are brought to one unit of time. A query 
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 from attrs import field, frozen
 
 from eddy.clock import Clock, clock_of, window_numbers
+from eddy.durations import nanoseconds
 from eddy.errors import QueryError
 from eddy.expressions import Expression, Literal, Reference, quoted
 from eddy.keys import KeyClass, key_classes
@@ -23,7 +25,7 @@ from eddy.parse import parse_predicate
 from eddy.predicate import UserPredicate
 from eddy.residual import Residual, residuals
 from eddy.types import BOOL, Array, ColumnType, column_type
-from eddy.windows import Range, Rows, Tumbling, Unbounded, Window, uses_time
+from eddy.windows import Range, Rows, Tumbling, Unbounded, Width, Window, uses_time
 
 Predicate = str | UserPredicate | Expression
 
@@ -159,9 +161,10 @@ class Query:
         return len(_components(self, names)) <= 1
 
     def __str__(self) -> str:
-        """SQL that `eddy.sql` reads back, except for user predicates and columns of the same class."""
+        """SQL that `eddy.sql` reads back, user predicates excepted."""
         outputs = ", ".join(str(Reference(o.stream, o.column, o.type)) + _renamed(o) for o in self.select)
-        sources = ", ".join(f"{quoted(name)}{_bracket(s.window)}" for name, s in self.streams.items())
+        comma = " CROSS JOIN " if self.cross else ", "
+        sources = comma.join(f"{quoted(name)}{_bracket(s.window)}" for name, s in self.streams.items())
         where = "\nWHERE " + "\n  AND ".join(p.within(2) for p in self.predicates) if self.predicates else ""
         return f"SELECT {outputs}\nFROM {sources}{where}"
 
@@ -196,15 +199,17 @@ def _filters(predicates: Sequence[Expression], first: str) -> tuple[dict[str, Ex
     """Predicates on one stream, by stream, and the others. A constant is decided here, once."""
     alone: dict[str, list[Expression]] = {}
     between: list[Expression] = []
+    never = False
     for predicate in predicates:
         streams = predicate.streams
         if len(streams) > 1:
             between.append(predicate)
         elif streams:
             alone.setdefault(next(iter(streams)), []).append(predicate)
-        elif not predicate.holds(_nothing, 1)[0]:
-            alone[first] = [Literal(False, BOOL)]
-            break
+        else:
+            never = never or not predicate.holds(_nothing, 1)[0]
+    if never:
+        alone[first] = [Literal(False, BOOL)]
     return {stream: conjunction(parts) for stream, parts in alone.items()}, between
 
 
@@ -241,7 +246,11 @@ def _bracket(window: Window) -> str:
     if isinstance(window, Rows):
         return f" [ROWS {window.n}]"
     if isinstance(window, Range):
-        return f" [RANGE {window.width}]"
-    if isinstance(window, Tumbling):
-        return f" [TUMBLING {window.time}]" if window.rows is None else f" [TUMBLING {window.rows} ROWS]"
-    return ""
+        return f" [RANGE {_written(window.width)}]"
+    if isinstance(window, Tumbling) and window.time is not None:
+        return f" [TUMBLING {_written(window.time)}]"
+    return "" if isinstance(window, Unbounded) else f" [TUMBLING {window.rows} ROWS]"
+
+
+def _written(width: Width) -> str:
+    return f"{nanoseconds(width)} ns" if isinstance(width, datetime.timedelta) else str(width)

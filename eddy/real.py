@@ -67,5 +67,7 @@ class Real(Expression):
         return 1.0 if self.unit is None or unit is None else UNITS[self.unit] / UNITS[unit]
 
     def __str__(self) -> str:
+        if len(self.terms) == 1 and self.terms[0][0] > 0:
+            return str(self.terms[0][1])
         parts = (f"{'+' if sign > 0 else '-'} {term.within(6)}" for sign, term in self.terms)
         return " ".join(parts).removeprefix("+ ")

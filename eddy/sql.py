@@ -40,7 +40,7 @@ class _Source:
 
     name: str
     schema: str
-    start: int
+    spans: tuple[tuple[int, int], ...]
     join: exp.Join | None
 
 
@@ -59,7 +59,7 @@ def sql(text: str, schemas: Mapping[str, Stream | Mapping[str, Any]], *, cross: 
         raise QueryError(f"a query is one SELECT ... FROM ... WHERE ..., not {type(select).__name__.upper()}")
     _refuse(select)
     sources = list(_sources(select))
-    streams = _streams(sources, schemas, _windows(sources, brackets))
+    streams = _streams(sources, schemas, _windows(sources, plain, brackets))
     scope = Scope({name: stream.columns for name, stream in streams.items()})
     cross = cross or any(source.join is not None and source.join.kind == "CROSS" for source in sources)
     where = [*_joins(sources, scope)]
@@ -108,19 +108,22 @@ def _source(table: exp.Expr, join: exp.Join | None) -> _Source:
     plain = isinstance(table, exp.Table) and isinstance(table.this, exp.Identifier)
     if not plain or {name for name, value in table.args.items() if value} - {"this", "alias"}:
         raise QueryError(f"FROM takes names of streams, with or without an alias, not {table.sql()}")
-    return _Source(table.alias or table.name, table.name, table.this.meta["start"], join)
+    alias = table.args.get("alias")
+    spans = [(name.meta["start"], name.meta["end"]) for name in (table.this, alias and alias.this) if name]
+    return _Source(table.alias or table.name, table.name, tuple(spans), join)
 
 
-def _windows(sources: list[_Source], brackets: list[tuple[int, str]]) -> dict[str, Window]:
-    """Each bracket belongs to the last stream that starts before it."""
+def _windows(sources: list[_Source], text: str, brackets: list[tuple[int, str]]) -> dict[str, Window]:
+    """Each bracket belongs to the stream whose name or alias it stands behind."""
     windows: dict[str, Window] = {}
     for position, content in brackets:
-        owners = [source.name for source in sources if source.start < position]
-        if not owners:
+        behind = [(end, source.name) for source in sources for start, end in source.spans if start < position]
+        end, owner = max(behind, default=(0, ""))
+        if not owner or text[end + 1 : position].strip():
             raise QueryError(f"the window [{content}] stands behind no stream: write it after one in FROM")
-        if owners[-1] in windows:
-            raise QueryError(f"stream {owners[-1]} has two windows: leave [{content}] out")
-        windows[owners[-1]] = window(content)
+        if owner in windows:
+            raise QueryError(f"stream {owner} has two windows: leave [{content}] out")
+        windows[owner] = window(content)
     return windows
 
 

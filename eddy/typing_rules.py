@@ -29,7 +29,7 @@ def comparison(op: str, left: Expression, right: Expression) -> tuple[Expression
         fits = True
     elif "bool" in (a.kind, b.kind) and (a.is_number or b.is_number):
         fits = _is_column(left if a.kind == "bool" else right)
-    elif "duration" in (a.kind, b.kind) and (a.is_integer or b.is_integer):
+    elif "duration" in (a.kind, b.kind) and (a.is_number or b.is_number):
         fits = bool((left if a.kind == "duration" else right).columns)
     if not fits:
         raise QueryError(
@@ -69,6 +69,8 @@ def _number(op: str, left: Expression, right: Expression) -> ColumnType:
 def _temporal(op: str, left: Expression, right: Expression) -> ColumnType | None:
     a, b = left.type, right.type
     kinds = (a.kind, b.kind)
+    if op != "*" and any(of.is_number for of in (a, b)) and not (left.columns if a.unit else right.columns):
+        return None  # a constant time has no unit of its own that a plain number could count in
     unit = finest(*(unit for unit in (a.unit, b.unit) if unit is not None))
     if op == "-" and kinds == ("timestamp", "timestamp"):
         _same_clock(left, right)
@@ -164,8 +166,8 @@ def _advice(left: Expression, right: Expression) -> str:
         return ": a number and a string never match; drop the quotes, or declare both columns alike"
     if "timestamp" in kinds and kinds & {"int", "uint", "float"}:
         return ": write the time as '2024-01-31 12:00:00', or declare both columns as integers"
-    if "duration" in kinds and kinds & {"int", "uint"}:
-        return ": an INTERVAL needs a timestamp column; an integer column counts in its own unit"
+    if "duration" in kinds and kinds & {"int", "uint", "float"}:
+        return ": an INTERVAL goes with times; a plain number counts in the unit of a time column"
     if "bool" in kinds and "<" in f"{left} {right}":
         return ": write each comparison on its own, such as 1 < A.x AND A.x < 5"
     return ""

@@ -1,0 +1,379 @@
+"""Expressions: exact values, three-valued logic, types, and text that parses back."""
+
+import datetime
+import math
+import operator
+import pickle
+import zoneinfo
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eddy.comparisons import Comparison, InList, IsNull
+from eddy.errors import QueryError
+from eddy.expressions import Absolute, Literal, Negation, Reference
+from eddy.logic import And, Not, Or, conjuncts
+from eddy.names import Scope
+from eddy.parse import parse_predicate
+from eddy.types import UNITS, Column, column_type, finest
+
+TYPES = {
+    "i": "int64",
+    "h": "int8",
+    "u": "uint64",
+    "w": "uint16",
+    "f": "float64",
+    "g": "float32",
+    "b": "bool",
+    "s": "string",
+    "t": "timestamp[s]",
+    "m": "timestamp[ms]",
+    "n": "timestamp[ns]",
+    "z": "timestamp[us, Europe/Berlin]",
+}
+SCOPE = Scope({name: {c: column_type(t) for c, t in TYPES.items()} for name in ("A", "B")})
+
+COMPARE = {
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+EXACT = {"+": operator.add, "-": operator.sub, "*": operator.mul}
+
+
+def parse(text):
+    return parse_predicate(text, SCOPE)
+
+
+def plain(node, row):
+    """The value of an expression for one row, in plain Python; None is NULL."""
+    if isinstance(node, Reference):
+        return row[node.stream, node.column]
+    if isinstance(node, Literal):
+        return node.value
+    if isinstance(node, IsNull):
+        return plain(node.operand, row) is None
+    values = [plain(child, row) for child in node.children]
+    if isinstance(node, InList):
+        parts = [plain(Comparison("=", node.operand, option), row) for option in node.options]
+        return True if True in parts else None if None in parts else False
+    if isinstance(node, And):
+        return False if False in values else None if None in values else True
+    if isinstance(node, Or):
+        return True if True in values else None if None in values else False
+    if None in values:
+        return None
+    if isinstance(node, Not):
+        return not values[0]
+    if isinstance(node, Comparison):
+        return COMPARE[node.op](*in_one_unit(node, values))
+    if isinstance(node, Negation):
+        return fitting(node, -values[0])
+    if isinstance(node, Absolute):
+        return fitting(node, abs(values[0]))
+    return fitting(node, arithmetic(node, *in_one_unit(node, values)))
+
+
+def in_one_unit(node, values):
+    units = [child.type.unit for child in (node.left, node.right)]
+    if None in units:
+        return values
+    return [v * (UNITS[finest(*units)] // UNITS[unit]) for v, unit in zip(values, units, strict=True)]
+
+
+def arithmetic(node, a, b):
+    if node.op in "/%" and b == 0:
+        return None
+    if node.op == "/":
+        return float(a) / float(b)
+    if node.type.kind == "float":
+        a, b = float(a), float(b)
+        if node.op == "%":
+            return math.nan if math.isinf(a) or math.isnan(a + b) else math.fmod(a, b)
+    elif node.op == "%":
+        return abs(a) % abs(b) * (-1 if a < 0 else 1)
+    return EXACT[node.op](a, b)
+
+
+def fitting(node, value):
+    """An integer that does not fit its type is NULL."""
+    if not isinstance(value, int):
+        return value
+    bounds = np.iinfo(node.type.dtype)
+    return value if bounds.min <= value <= bounds.max else None
+
+
+EDGES = [0, 1, -1, 2, 3, 7, 2**31, 2**53, 2**53 + 1, -(2**53) - 1, 2**62, 2**63 - 1, -(2**63), -(2**63) + 1]
+FLOATS = [
+    0.0,
+    -0.0,
+    0.5,
+    1.0,
+    -2.5,
+    2.0**53,
+    2.0**63,
+    -(2.0**63),
+    2.0**64,
+    1e300,
+    math.inf,
+    -math.inf,
+    math.nan,
+]
+VALUES = {
+    "i": st.sampled_from(EDGES) | st.integers(-5, 5),
+    "h": st.integers(-128, 127),
+    "u": st.sampled_from([0, 1, 2, 2**53 + 1, 2**63 - 1, 2**63, 2**64 - 1]),
+    "w": st.integers(0, 3) | st.just(65535),
+    "f": st.sampled_from(FLOATS) | st.floats(-4, 4),
+    "g": st.sampled_from([0.0, 0.5, 1.5, -3.0, math.nan, math.inf, 2.0**63]),
+    "b": st.booleans(),
+    "s": st.sampled_from(["", "a", "b", "B", "ä", "z", "\U0001f600", "\uffff", "a'b"]),
+    "t": st.sampled_from([0, 1, -1, 5, 1_700_000_000, 2**62, -(2**63)]),
+    "m": st.sampled_from([0, 1, -1, 999, 1000, -1000, 1001, 1_700_000_000_000, 2**63 - 1]),
+    "n": st.sampled_from([0, 1, -1, 10**9, 10**9 - 1, 1_700_000_000_000_000_000, -(2**63)]),
+}
+DTYPES = {name: column_type(TYPES[name]).dtype for name in VALUES}
+
+
+def column(name, values):
+    valid = np.array([v is not None for v in values], bool)
+    if name == "s":
+        array = pa.array([v or "" for v in values], pa.string())
+    else:
+        array = np.array([0 if v is None else v for v in values], DTYPES[name])
+    return Column(array, None if valid.all() else valid)
+
+
+@st.composite
+def tables(draw):
+    """Rows of both streams as dicts, and the same as columns."""
+    n = draw(st.integers(0, 6))
+    data = {
+        (stream, name): draw(st.lists(st.none() | VALUES[name], min_size=n, max_size=n))
+        for stream in "AB"
+        for name in VALUES
+    }
+    rows = [{key: values[i] for key, values in data.items()} for i in range(n)]
+    columns = {key: column(key[1], values) for key, values in data.items()}
+    return rows, lambda stream, name: columns[stream, name]
+
+
+def references(names):
+    return st.tuples(st.sampled_from("AB"), st.sampled_from(names)).map(".".join)
+
+
+numbers = st.recursive(
+    references("ihuwfg")
+    | st.sampled_from(["0", "1", "-3", "2.5", "9223372036854775807", "18446744073709551615"]),
+    lambda inner: (
+        st.tuples(inner, st.sampled_from("+-*/%"), inner).map("({0[0]} {0[1]} {0[2]})".format)
+        | inner.map("ABS({})".format)
+        | inner.map("-({})".format)
+    ),
+    max_leaves=4,
+)
+operators = st.sampled_from(["=", "!=", "<>", "<", "<=", ">", ">="])
+
+
+def compared(sides):
+    return st.tuples(sides, operators, sides).map("{0[0]} {0[1]} {0[2]}".format)
+
+
+atoms = (
+    compared(numbers)
+    | compared(references("s") | st.sampled_from(["'a'", "'ä'", "''"]))
+    | compared(references("tmn"))
+    | st.tuples(references("tmn"), references("tmn")).map(
+        "ABS({0[0]} - {0[1]}) <= INTERVAL '1' SECOND".format
+    )
+    | st.sampled_from(
+        ["-INTERVAL '1' SECOND", "2 * INTERVAL '500 ms'", "TIMESTAMP '1970-01-01' - TIMESTAMP '1970-01-02'"]
+    ).map("A.t - B.m > {}".format)
+    | references("tmn").map("{} > TIMESTAMP '1969-12-31' + INTERVAL '1 day 1 ms'".format)
+    | references("b")
+    | st.sampled_from(["TRUE", "FALSE", "NULL", "A.i = NULL", "A.b = B.i", "A.b != B.f"])
+    | numbers.map("{} IS NULL".format)
+    | references("istb").map("{} IS NOT NULL".format)
+    | numbers.map("{} IN (1, 2.5, 9007199254740993, NULL)".format)
+    | references("ihuf").map("{} NOT IN (0, 1, -1)".format)
+    | references("s").map("{} IN ('a', 'b')".format)
+    | references("m").map("{} IN ('1970-01-01', '1970-01-01 00:00:00.999', '1970-01-01 00:00:01')".format)
+    | st.tuples(numbers, numbers, numbers).map("{0[0]} BETWEEN {0[1]} AND {0[2]}".format)
+    | st.tuples(numbers, numbers).map("{0[0]} NOT BETWEEN {0[1]} AND {0[1]}".format)
+    | st.tuples(references("i"), references("u")).map("{0[0]} IN ({0[1]}, 3)".format)
+)
+predicates = st.recursive(
+    atoms,
+    lambda inner: (
+        st.tuples(inner, st.sampled_from(["AND", "OR"]), inner).map("({0[0]}) {0[1]} ({0[2]})".format)
+        | inner.map("NOT ({})".format)
+    ),
+    max_leaves=4,
+)
+
+
+def parsed(text):
+    """The predicate, or None where constants alone overflow."""
+    try:
+        return parse(text)
+    except QueryError as error:
+        assert "does not fit" in str(error)
+        return None
+
+
+@given(predicates, tables())
+def test_oracle(text, table):
+    """Vectorised evaluation gives what plain Python gives row by row: true, false or unknown."""
+    rows, get = table
+    node = parsed(text)
+    if node is None:
+        return
+    found = node.evaluate(get)
+    values = np.broadcast_to(found.values, len(rows))
+    valid = np.broadcast_to(True if found.valid is None else found.valid, len(rows))
+    expected = [plain(node, row) for row in rows]
+    assert [bool(v) if ok else None for v, ok in zip(values, valid, strict=True)] == expected
+    holds = node.holds(get, len(rows))
+    assert (holds.dtype, holds.tolist()) == (bool, [value is True for value in expected])
+
+
+@given(predicates, tables())
+def test_split(text, table):
+    """The conjuncts of a predicate hold together exactly where it does."""
+    rows, get = table
+    node = parsed(text)
+    if node is not None:
+        together = [part.holds(get, len(rows)) for part in conjuncts(node)]
+        assert np.logical_and.reduce(together).tolist() == node.holds(get, len(rows)).tolist()
+
+
+@given(predicates)
+def test_round_trip(text):
+    """An expression prints as SQL that parses to an equal one; a pickled copy is equal too."""
+    node = parsed(text)
+    if node is not None:
+        assert parse(str(node)) == node
+        assert pickle.loads(pickle.dumps(node)) == node
+
+
+def test_names_are_quoted():
+    """Names that SQL would misread are printed in quotes, and only those."""
+    scope = Scope({"order": {"a b": column_type("int64"), "key": column_type("int64")}})
+    text = '"order"."a b" = "order".key'
+    assert str(parse_predicate(text, scope)) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("A.i = '3'", r"A.i \(int64\) with '3' \(string\).*drop the quotes"),
+        ("A.s > 3", "a number and a string never match"),
+        ("A.t = 5", "write the time as '2024-01-31 12:00:00'"),
+        ("A.t = B.z", "B.z has a time zone and A.t has none"),
+        ("A.t - B.z < 3", "B.z has a time zone and A.t has none"),
+        ("A.t > 'yesterday'", "'yesterday' is not a time"),
+        ("A.t > '2024-02-30'", "is not a time"),
+        ("A.t > '2024-01-01 00:00:00+01:00'", "the column has no zone"),
+        ("A.t + B.t < A.m", "cannot compute"),
+        ("A.s + 1 = 2", "cannot compute"),
+        ("A.b + 1 = 2", "cannot compute"),
+        ("-A.s = 'x'", "cannot negate A.s"),
+        ("ABS(A.t) = 3", "ABS needs a number"),
+        ("1 < A.i < 5", "such as 1 < A.x AND A.x < 5"),
+        ("A.i", "A.i is int64, where something true or false.*A.i != 0"),
+        ("A.i AND A.b", "A.i is int64"),
+        ("NOT A.s", "A.s is string"),
+        ("A.i = INTERVAL '5' SECOND", "an INTERVAL goes with times"),
+        ("A.t > TIMESTAMP '2024-01-01' + 1", "cannot compute"),
+        ("A.t - B.t > 1 + INTERVAL '1' DAY", "a plain number counts in the unit of a time column"),
+        ("A.t > B.t + INTERVAL '1' MONTH", "a month has no fixed length"),
+        ("A.t > B.t + INTERVAL 'x' DAY", "not a duration"),
+        ("A.i = 18446744073709551616", "does not fit 64 bits"),
+        ("A.i = -9223372036854775809", "does not fit 64 bits"),
+        ("A.i = 9223372036854775807 + 1", "does not fit 64 bits"),
+        ("A.f < 1e999", "does not fit a float64"),
+        ("A.f < 1e308 * 10", "does not fit a float64"),
+        ("A.i = C.i", "unknown stream C: There is A, B"),
+        ("A.ii = 1", "stream A has no column ii: did you mean i"),
+        ("i = 1", "ambiguous: write A.i or B.i"),
+        ("quantity = 1", "no stream has a column quantity"),
+        ("A.i =", "cannot read 'A.i =' as SQL"),
+        ("A.i = 1; DROP TABLE x", "cannot read"),
+        ("A.i = 1 GROUP BY A.i", "cannot read"),
+        ("LOWER(A.s) = 'x'", r"LOWER\(A.s\) \(Lower\) is not supported.*eddy.predicate"),
+        ("A.i IN (SELECT 1)", "IN needs a list of values"),
+        ("A.i = (SELECT 1)", "not supported"),
+        ("CAST(A.i AS VARCHAR) = 'x'", "CAST makes numbers DOUBLE"),
+        ("EXISTS (SELECT 1)", "not supported"),
+        ("A.* = 1", "cannot read|not supported|not a column"),
+        ("", "must be a text"),
+        (3, "must be a text"),
+    ],
+)
+def test_refused(text, message):
+    """What cannot be read or typed is refused, with the reason and what to write instead."""
+    with pytest.raises(QueryError, match=message):
+        parse(text)
+
+
+def single(name, value):
+    return lambda stream, column: Column(np.array([value], DTYPES.get(name, np.int64)))
+
+
+@pytest.mark.parametrize(
+    ("local", "same"),
+    [
+        ("2024-07-01 12:00:00", "2024-07-01 10:00:00Z"),
+        ("2024-01-01T12:00", "2024-01-01 05:30:00-05:30"),
+        ("2024-01-01 12:00:00.000001", "2024-01-01 11:00:00.000001 UTC"),
+    ],
+)
+def test_zones(local, same):
+    """A time constant without an offset is local time in the column's zone; with one it is what it says."""
+    berlin = zoneinfo.ZoneInfo("Europe/Berlin")
+    instant = datetime.datetime.fromisoformat(local).replace(tzinfo=berlin)
+    micros = (instant - datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)) // datetime.timedelta(
+        microseconds=1
+    )
+    for text in (
+        f"A.z = '{local}'",
+        f"A.z = '{same}'",
+        f"A.z = TIMESTAMP '{local}'",
+        f"TIMESTAMP '{same}' = A.z",
+    ):
+        assert parse(text).holds(single("z", micros), 1)[0]
+        assert not parse(text).holds(single("z", micros + 1), 1)[0]
+
+
+def test_intervals():
+    """Durations of any unit compare exactly with differences of times of any unit."""
+    for text in ("A.m + INTERVAL 1 DAY = '1970-01-02 00:00:00.001'", "A.m - TIMESTAMP '1970-01-01' = 1"):
+        assert parse(text).holds(single("m", 1), 1)[0]
+    row = {("A", "m"): np.array([90_000]), ("B", "n"): np.array([10**9])}
+    for text in (
+        "A.m - B.n = INTERVAL '89' SECOND",
+        "A.m - B.n = 89000000000",
+        "A.m - INTERVAL '1 min 29 s' = B.n",
+    ):
+        assert parse(text).holds(lambda stream, column: Column(row[stream, column]), 1)[0], text
+
+
+def test_length():
+    """A predicate that reads no column still answers for every row."""
+    assert parse("1 = 1").holds(None, 3).tolist() == [True] * 3
+    assert parse("NULL").holds(None, 2).tolist() == [False] * 2
+    assert parse("A.i = NULL").holds(single("i", 1), 1).tolist() == [False]
+
+
+def test_holds_is_the_callers():
+    """The answer never aliases a column, so a caller may write to it."""
+    flags = np.array([True, False])
+    answer = parse("A.b").holds(lambda stream, column: Column(flags), 2)
+    answer[:] = False
+    assert flags.tolist() == [True, False]
