@@ -47,7 +47,10 @@ class Scope:
         owners = [name for name, columns in self.streams.items() if column in columns]
         if not owners:
             everything = [f"{name}.{other}" for name, columns in self.streams.items() for other in columns]
-            raise QueryError(f"no stream has a column {column}: {nearest(column, everything)}")
+            raise QueryError(
+                f"no stream has a column {column}: {nearest(column, everything)} "
+                "(a text is written in single quotes)"
+            )
         if len(owners) > 1:
             raise QueryError(
                 f"column {column} is ambiguous: write {' or '.join(f'{o}.{column}' for o in owners)}"

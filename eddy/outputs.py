@@ -15,8 +15,16 @@ from eddy.parse import parse_sql
 def parse_outputs(select: str | Iterable[str] | None, scope: Scope) -> list[tuple[str, Reference]]:
     """The columns of a result with their names: all of them, or those that are listed."""
     items = ["*"] if select is None else [select] if isinstance(select, str) else list(select)
-    nodes = [node for item in items for node in parse_sql(f"SELECT {item}").expressions]
-    return outputs(nodes, scope)
+    return outputs([node for item in items for node in _listed(item)], scope)
+
+
+def _listed(item: str) -> Iterable[exp.Expr]:
+    statement = parse_sql(f"SELECT {item}") if isinstance(item, str) and item.strip() else None
+    if not isinstance(statement, exp.Select) or any(
+        v for k, v in statement.args.items() if k != "expressions"
+    ):
+        raise QueryError(f"cannot select {item!r}: select takes columns, such as A.x or A.x AS name")
+    return statement.expressions
 
 
 def outputs(nodes: Iterable[exp.Expr], scope: Scope) -> list[tuple[str, Reference]]:

@@ -185,6 +185,8 @@ def _streams(streams: Any) -> dict[str, Stream]:
 def _predicates(where: Any, scope: Scope) -> Iterable[Expression]:
     if isinstance(where, (str, UserPredicate, Expression)):
         where = [where]
+    if not isinstance(where, Iterable):
+        raise QueryError(f"where takes a predicate such as 'A.x = B.x', or a list of them, not {where!r}")
     for given in where:
         if isinstance(given, UserPredicate):
             yield given.bind(scope)

@@ -53,6 +53,8 @@ def sql(text: str, schemas: Mapping[str, Stream | Mapping[str, Any]], *, cross: 
     of its own, so that one schema can be joined with itself. CROSS JOIN, or `cross=True`, allows combinations
     without a predicate.
     """
+    if not isinstance(schemas, Mapping):
+        raise QueryError(f"schemas must be a dict of streams and their columns, not {schemas!r}")
     plain, brackets = _lift(text)
     select = parse_sql(plain)
     if not isinstance(select, exp.Select):
