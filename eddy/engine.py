@@ -194,9 +194,9 @@ class Eddy:
     def _process(self, arrivals: Arrivals, results: bool = True) -> None:
         arrivals = self.feedback.sift(arrivals)
         router, ring = self._router, self._ring
-        lows = self._lowwater.lows.tolist()
+        lows, counts = self._lowwater.lows.tolist(), self._lowwater.counts.tolist()
         marks, first, last = self._lowwater.advance(arrivals.streams, arrivals.times)
-        router.begin(first, lows, ring)
+        router.begin(first, lows, counts, ring)
         for part in arrivals.parts:
             stream = self._streams[part.stream]
             stream.payload.append(part.columns, len(part.events))

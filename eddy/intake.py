@@ -77,6 +77,8 @@ class Intake:
         self.pool = pool
         self.stored = stored
         self.number = {name: i for i, name in enumerate(query.names)}
+        self.time_windows = query.time_windows
+        self.timed = query.timed
         self.now: int | None = None
         """Time of the newest event, where a window uses time."""
 
@@ -93,7 +95,7 @@ class Intake:
                 if count:
                     read.append((name, columns, count))
         total = sum(count for _, _, count in read)
-        timed = query.timed and (query.time_windows or len(read) > 1)
+        timed = self.timed and (self.time_windows or len(read) > 1)
         all_times = [self._times(name, columns, check=True) for name, columns, _ in read] if timed else None
         if len(read) == 1:
             streams = np.full(total, self.number[read[0][0]], np.int32)
@@ -101,7 +103,7 @@ class Intake:
             times = all_times[0] if all_times else None
         else:
             streams, events, times = self._merged(read, all_times, total)
-        if query.time_windows and total:
+        if self.time_windows and total:
             assert times is not None
             if self.now is not None and times[0] < self.now:
                 raise BatchError(
@@ -112,7 +114,7 @@ class Intake:
         for name, columns, count in read:
             parts.append(self._part(name, columns, count, events[offset : offset + count]))
             offset += count
-        return Arrivals(streams, times if query.time_windows else None, tuple(parts))
+        return Arrivals(streams, times if self.time_windows else None, tuple(parts))
 
     def accept(self, arrivals: Arrivals) -> None:
         """The arrivals are being processed: time moves on."""
@@ -144,7 +146,7 @@ class Intake:
         numbers = [self.number[name] for name, _, _ in read]
         if numbers != list(range(len(numbers))):
             streams = np.array(numbers, np.int32)[streams]
-        if not self.query.time_windows:
+        if not self.time_windows:
             return streams, events, None
         merged = np.empty(total, np.int64)
         merged[events] = times

@@ -77,13 +77,14 @@ class StreamState:
             mix_into(keys, by_class[c])
         return keys
 
-    def begin(self, floor: NDArray[np.int32], low: int) -> None:
-        """Begin a batch: rows below ``low`` are dead."""
+    def begin(self, floor: NDArray[np.int32], lows: list[int], counts: list[int]) -> None:
+        """Begin a batch: rows below the stream's low-water row are dead."""
+        nothing = (counts[self.number], counts[self.number])
         for stair in self.stairs.values():
-            stair.begin(floor, low)
-            stair.delta = (stair.tail, stair.tail)
+            stair.begin(floor, lows, counts)
+            stair.delta = nothing
         for _, index in self.indexes.values():
-            index.expire(low)
+            index.expire(lows[self.number])
 
     def append(
         self,

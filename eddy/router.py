@@ -171,16 +171,15 @@ class Router:
 
     # -- a batch ---------------------------------------------------------------------------------------------------
 
-    def begin(self, floor: NDArray[np.int32], lows: list[int], ring: int) -> None:
+    def begin(self, floor: NDArray[np.int32], lows: list[int], counts: list[int], ring: int) -> None:
         """Begin a batch: what is dead at ``floor`` goes, and holes whose rows died are seen to."""
         expired = [(stair, self._expired(stair, lows)) for stair in self.stairs.values() if stair.holes is not None]
         self.floor = self.last = floor
         self.marks = floor.reshape(1, -1)
-        for stream, low in zip(self.streams, lows, strict=True):
-            stream.begin(floor, low)
+        for stream in self.streams:
+            stream.begin(floor, lows, counts)
         for stair in self.stairs.values():
-            stair.begin(floor)
-            stair.delta = (stair.tail, stair.tail)
+            stair.begin(floor, lows, counts)
         for place in self._places:
             place.clear()
             place.delta = (place.tail, place.tail)

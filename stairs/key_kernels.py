@@ -54,10 +54,11 @@ def append_rows(leaf, keys, events, kept):
             key_high,
             np.int32(row),
         )
-        own_events[np.uint64(offset + i)] = events[i]
         if kept.shape[0] > 0 and kept[i] == 0:
             records[slot, NEXT] = np.int32(row)
+            own_events[np.uint64(offset + i)] = -1  # before every event: it finds nothing either
             continue
+        own_events[np.uint64(offset + i)] = events[i]
         head = np.uint64(bucket(key_low, key_high, shift))
         older = heads[head]
         records[slot, NEXT] = older if np.int32(older - low) >= 0 else np.int32(low - 1)

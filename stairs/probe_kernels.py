@@ -39,9 +39,31 @@ def bucket(low, high, shift):
     return np.int64((key * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(shift))
 
 
+@nb.njit(nb.boolean(LONGS, nb.int64), inline="always", **KERNEL)
+def in_line(place, sources):
+    """Whether the source's components stand at the front of the composite, in order: then they are copied in one go."""
+    for j in range(sources):
+        if place[j] != ROWS + j:
+            return False
+    return True
+
+
+@nb.njit(nb.boolean(RECORDS, nb.uint64, LONGS, INTS), inline="always", **KERNEL)
+def is_live_at(records, slot, streams, marks):
+    """Whether all components of an entry are live at these marks."""
+    for j in range(streams.shape[0]):
+        if np.int32(records[slot, ROWS + j] - marks[np.uint64(streams[j])]) < 0:
+            return False
+    return True
+
+
 @nb.njit(PROBE, **KERNEL)
 def probe(source, target, out, place, streams, marks, last, ordered, cursor):
-    """Follow the chain of each source entry's key; 1 when done, 0 when ``out`` is full."""
+    """Follow the chain of each source entry's key; 1 when done, 0 when ``out`` is full.
+
+    Liveness first against the last marks of the batch, all components at once by the sign of an OR; only entries
+    that die within the batch are compared with the marks of their event.
+    """
     srec, _, sevents, smeta = source
     trec, theads, tevents, tmeta = target
     orec, _, oevents, ometa = out
@@ -50,6 +72,10 @@ def probe(source, target, out, place, streams, marks, last, ordered, cursor):
     tlow, tbase, shift = np.int32(tmeta[LOW]), np.int32(tmeta[BASE]), tmeta[SHIFT]
     sbase, obase, tail = smeta[BASE], ometa[BASE], ometa[TAIL]
     end = min(ometa[LOW] + orec.shape[0], obase + oevents.shape[0])
+    straight = in_line(place, sources)
+    floor = np.empty(targets, np.int32)
+    for j in range(targets):
+        floor[j] = last[streams[j]]
     i, found, resumed = cursor[0], np.int32(cursor[2]), cursor[3]
     while i < cursor[1]:
         s = np.uint64(i & smask)
@@ -66,22 +92,22 @@ def probe(source, target, out, place, streams, marks, last, ordered, cursor):
                 if np.int32(found - tbase) >= 0:
                     theirs = tevents[np.uint64(np.int32(found - tbase))]
                 if theirs < event or ordered == 0:
-                    live = True
+                    behind = np.int32(0)
                     for j in range(targets):
-                        row, stream = trec[t, ROWS + j], np.uint64(streams[j])
-                        if np.int32(row - last[stream]) < 0:
-                            if np.int32(row - marks[np.uint64(event * ordered), stream]) < 0:
-                                live = False
-                                break
-                    if live:
+                        behind |= np.int32(trec[t, ROWS + j] - floor[j])
+                    if behind >= 0 or is_live_at(trec, t, streams, marks[np.uint64(event * ordered)]):
                         if tail == end:
                             cursor[0], cursor[2], cursor[3] = i, found, 1
                             ometa[TAIL] = tail
                             return 0
                         o = np.uint64(tail & omask)
                         orec[o, KEY_LOW], orec[o, KEY_HIGH], orec[o, NEXT] = low, high, np.int32(tail)
-                        for j in range(sources):
-                            orec[o, np.uint64(place[j])] = srec[s, ROWS + j]
+                        if straight:
+                            for j in range(sources):
+                                orec[o, ROWS + j] = srec[s, ROWS + j]
+                        else:
+                            for j in range(sources):
+                                orec[o, np.uint64(place[j])] = srec[s, ROWS + j]
                         for j in range(targets):
                             orec[o, np.uint64(place[sources + j])] = trec[t, ROWS + j]
                         oevents[np.uint64(tail - obase)] = max(event, theirs)

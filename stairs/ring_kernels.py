@@ -35,17 +35,6 @@ def is_live(records, slot, entry, streams, marks):
     return True
 
 
-@nb.njit(nb.void(STATE, LONGS, INTS), **KERNEL)
-def trim(state, streams, marks):
-    """Move the low-water id over the dead entries in front, and begin a new batch at the tail."""
-    records, _, _, meta = state
-    mask, low, tail = records.shape[0] - 1, meta[LOW], meta[TAIL]
-    while low < tail and not is_live(records, np.uint64(low & mask), low, streams, marks):
-        low += 1
-    meta[LOW] = low
-    meta[BASE] = tail
-
-
 @nb.njit(nb.int64(STATE, LONGS, INTS), **KERNEL)
 def count_live(state, streams, marks):
     """How many entries are live."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 
 import numpy as np
@@ -10,9 +11,9 @@ from numpy.typing import NDArray
 from stairs.hole_kernels import present, unlink
 from stairs.holes import Holes, Keys
 from stairs.key_kernels import append_rows, link, read_component_keys
-from stairs.layout import BASE, LOW, TAIL
+from stairs.layout import BASE, LOW
 from stairs.ring import SMALLEST, Ring, power_of_two
-from stairs.ring_kernels import count_live, reclaim, refresh_heads, trim
+from stairs.ring_kernels import count_live, reclaim, refresh_heads
 
 ALL: NDArray[np.uint8] = np.empty(0, np.uint8)
 """In place of flags: every entry counts."""
@@ -20,7 +21,11 @@ ALL: NDArray[np.uint8] = np.empty(0, np.uint8)
 FULLEST, EMPTIEST = 0.65, 0.28
 """Share of slots that may be live: above, the ring doubles; below, it halves. Twice EMPTIEST is below FULLEST."""
 
+REVIEW = 64
+"""Batches between two looks at whether the ring has become too large."""
+
 REFRESH = 1 << 29
+"""Ids after which bucket heads are refreshed, long before 32 bits come round."""
 
 
 class Stair(Ring):
@@ -45,14 +50,19 @@ class Stair(Ring):
         super().__init__(len(streams), first=first)
         self.name = name
         self.streams = np.array(streams, np.int64)
+        self.stream_list = streams
+        self.stream = streams[0]
         self.leaf = carrier is None
         self.carrier = carrier
         self.component = component
         self.holes: Holes | None = None
         self.filler: Callable[[Stair, Keys], None] | None = None
         self.keys_filled = 0
+        self._ages: deque[tuple[int, list[int]]] = deque()
         self._counted = first
         self._live = 0
+        self._peak = 0
+        self._batches = 0
         self._refreshed = first
 
     @property
@@ -83,37 +93,74 @@ class Stair(Ring):
 
     # -- a batch -------------------------------------------------------------------------------------------------
 
-    def begin(self, marks: NDArray[np.int32], low: int = 0) -> None:
+    def begin(self, floor: NDArray[np.int32], lows: list[int], counts: list[int]) -> None:
         """Begin a batch: dead entries go, and what is appended from now on belongs to the batch.
 
-        ``marks`` are the low-water rows of all streams; ``low`` that of a leaf, whose ids are rows.
+        ``lows`` are the low-water rows of all streams, ``floor`` their low 32 bits, ``counts`` the rows so far.
         """
         meta = self.state[3]
-        if len(self.state[2]) > 8 * max(SMALLEST, int(meta[TAIL] - meta[BASE])):
-            self.state = (*self.state[:2], np.empty(len(self.state[2]) // 2, np.int32), meta)
+        low, tail, base = meta.tolist()[:3]
+        delta = tail - base
         if self.leaf:
-            meta[LOW] = low
-            meta[BASE] = meta[TAIL]
+            low = lows[self.stream]
         else:
-            trim(self.state, self.streams, marks)
-        self._make_room(marks)
+            # All entries up to an id have rows below some count in every stream, so when one stream's window has
+            # passed that count they are all dead: no entry need be looked at.
+            ages = self._ages
+            if delta:
+                ages.append((tail, counts))
+            while ages and self._all_dead(ages[0][1], lows):
+                low = max(low, ages.popleft()[0])
+        meta[LOW] = low
+        meta[BASE] = tail
+        events = len(self.state[2])
+        if events > 8 * max(SMALLEST, delta):
+            events //= 2
+            self.state = (*self.state[:2], np.empty(events, np.int32), meta)
+        if self.leaf:
+            if tail - low > self._peak:
+                self._peak = tail - low
+        elif self.capacity - (tail - low) < events:
+            self._make_room(floor, events)
+        self._batches += 1
+        if self._batches >= REVIEW:
+            self._review(floor)
 
-    def _make_room(self, marks: NDArray[np.int32]) -> None:
-        """Keep an eighth of the slots free by moving live entries, and the size in proportion to what is live."""
-        low, tail = self.state[3].tolist()[:2]
-        capacity, span = self.capacity, tail - low
+    def _all_dead(self, counts: list[int], lows: list[int]) -> bool:
+        for stream in self.stream_list:
+            if lows[stream] >= counts[stream]:
+                return True
+        return False
+
+    def _make_room(self, floor: NDArray[np.int32], wanted: int) -> None:
+        """Get ``wanted`` free slots: by moving live entries together, or more slots where most of them are live."""
+        tail, capacity = self.tail, self.capacity
+        if tail - self._counted > capacity >> 2:
+            self._counted, self._live = tail, count_live(self.state, self.streams, floor)
+        if self._live + wanted > FULLEST * capacity:
+            self.resize(power_of_two(int((self._live + wanted) / FULLEST)))
+        else:
+            reclaim(self.state, self.streams, floor, wanted + (capacity >> 3))
+
+    def _review(self, floor: NDArray[np.int32]) -> None:
+        """Now and then: give memory back, and keep stale 32-bit ids from coming round."""
+        self._batches = 0
+        low, tail = self.low, self.tail
         if tail - self._refreshed > REFRESH:
             refresh_heads(self.state)
             self._refreshed = tail
-        if span < EMPTIEST * capacity and capacity > 4 * len(self.state[2]):
-            self.resize(power_of_two(max(2 * span, 2 * len(self.state[2]))))
-        elif not self.leaf and capacity - span < capacity >> 3:
-            if tail - self._counted > capacity >> 2:
-                self._counted, self._live = tail, count_live(self.state, self.streams, marks)
-            if self._live > FULLEST * capacity:
-                self.resize(2 * capacity)
-            else:
-                reclaim(self.state, self.streams, marks, capacity >> 2)
+        events = len(self.state[2])
+        if self.leaf:
+            held, self._peak = self._peak, tail - low
+        else:
+            self._counted, held = tail, count_live(self.state, self.streams, floor)
+            self._live = held
+        capacity = power_of_two(int((held + events) / FULLEST)) if not self.leaf else power_of_two(2 * held)
+        if 2 * capacity <= self.capacity and held < EMPTIEST * self.capacity:
+            if not self.leaf:
+                reclaim(self.state, self.streams, floor, self.capacity)
+            if self.tail - self.low <= capacity:
+                self.resize(capacity)
 
     def append_rows(self, keys: Keys, events: NDArray[np.int32], kept: NDArray[np.uint8] = ALL) -> None:
         """Insert a batch's rows into a leaf; rows not kept have their number and nothing else."""

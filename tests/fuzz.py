@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import argparse
 import random
+import re
 import sys
 import time
 
 from attrs import evolve, fields
 
-from tests.cases import Case, make_query
+from tests import naive
+from tests.cases import Case, make_query, step_events
 from tests.checks import check
 from tests.strategies import Pick, large, small
 
@@ -50,53 +52,87 @@ def smaller_lists(items):
         size //= 2
 
 
-def smaller_step(step):
-    """The step with fewer rows."""
-    if step[0] == "push":
-        for rows in smaller_lists(step[2]):
-            yield (*step[:2], rows, *step[3:])
-    elif step[0] == "push_all":
-        for name, rows in step[1].items():
-            yield ("push_all", {other: batch for other, batch in step[1].items() if other != name})
-            for fewer in smaller_lists(rows):
-                yield ("push_all", {**step[1], name: fewer})
-
-
-def smaller_cases(case):
-    """Cases with something left out: steps, rows, predicates, options."""
+def fewer_steps(case):
+    """Cases without some of the steps."""
     for steps in smaller_lists(case.steps):
         yield evolve(case, steps=steps)
+
+
+def fewer_rows(case):
+    """Cases in which a step has fewer rows."""
     for place, step in enumerate(case.steps):
-        for smaller in smaller_step(step):
+        if step[0] == "push":
+            steps = [(*step[:2], rows, *step[3:]) for rows in smaller_lists(step[2])]
+        elif step[0] == "push_all":
+            batches = [{**step[1], name: less} for name in step[1] for less in smaller_lists(step[1][name])]
+            steps = [("push_all", batch) for batch in batches]
+            steps += [("push", name, rows) for name, rows in step[1].items()]
+        else:
+            continue
+        for smaller in steps:
             yield evolve(case, steps=[*case.steps[:place], smaller, *case.steps[place + 1 :]])
+
+
+def plan_without(plan, name):
+    """A plan without one of its streams."""
+    if plan is None or ":" not in plan:
+        return plan and re.sub(r"\(\s*\)", "", re.sub(rf"\b{name}\b", "", plan)).strip()
+    routes = [route.split() for route in plan.split("|") if route.split()[0] != f"{name}:"]
+    return " | ".join(" ".join(word for word in route if word != name) for route in routes)
+
+
+def fewer_streams(case):
+    """Cases without one of the streams."""
+    for name in case.streams:
+        steps = []
+        for step in case.steps:
+            if step[0] == "push_all":
+                step = ("push_all", {other: rows for other, rows in step[1].items() if other != name})
+            elif step[0] == "migrate":
+                step = ("migrate", plan_without(step[1], name))
+            if name not in step[1:]:
+                steps.append(step)
+        streams = {other: stream for other, stream in case.streams.items() if other != name}
+        where = [tree for tree in case.where if name not in naive.reads(tree)]
+        plan = plan_without(case.plan, name)
+        for cross in (case.cross, True):
+            yield evolve(case, streams=streams, where=where, steps=steps, plan=plan, select=None, cross=cross)
+
+
+def simpler_query(case):
+    """Cases with fewer predicates, or, when few rows are left, a window that holds everything."""
+    rows = sum(len(step_events(case, step)) for step in case.steps)
     for place in range(len(case.where)):
         yield evolve(case, where=case.where[:place] + case.where[place + 1 :])
-    for option in fields(Case):
-        if (
-            option.name not in ("streams", "where", "steps", "cross")
-            and getattr(case, option.name) != option.default
-        ):
-            yield evolve(case, **{option.name: option.default})
-    for size in (1, 2, 3):
-        if size < case.batch_size:
-            yield evolve(case, batch_size=size)
     for name, stream in case.streams.items():
-        if stream.window != ("unbounded",):
+        if rows < 200 and stream.window != ("unbounded",):
             yield evolve(case, streams={**case.streams, name: evolve(stream, window=("unbounded",))})
 
 
-def shrink(case, kind, seconds=60):
+def simpler_engine(case):
+    """Cases with an option as it is by default, or smaller batches."""
+    for option in fields(Case):
+        own = option.name in ("streams", "where", "steps", "cross")
+        if not own and getattr(case, option.name) != option.default:
+            yield evolve(case, **{option.name: option.default})
+    for size in (1, 2, 3):
+        if case.batch_size > size > 0 and case.batch_size != 4096:
+            yield evolve(case, batch_size=size)
+
+
+def shrink(case, kind, seconds=90):
     """A smaller case that ends in the same kind of error."""
     end = time.monotonic() + seconds
-    progress = True
-    while progress and time.monotonic() < end:
-        progress = False
-        for candidate in smaller_cases(case):
-            if time.monotonic() > end:
-                break
+    passes = [fewer_steps, fewer_rows, fewer_streams, simpler_engine, simpler_query]
+    idle = 0
+    while idle < len(passes) and time.monotonic() < end:
+        smaller = iter(passes[0](case))
+        idle += 1
+        while time.monotonic() < end and (candidate := next(smaller, None)) is not None:
             if valid(candidate) and type(failure(candidate)) is kind:
-                case, progress = candidate, True
-                break
+                case, idle = candidate, 0
+                smaller = iter(passes[0](case))
+        passes.append(passes.pop(0))
     return case
 
 
@@ -122,7 +158,8 @@ def as_test(case, seed, error):
             lines += ["            streams={", *rows, "            },"]
         else:
             lines.append(f"            {option.name}={value!r},")
-    heading = ["from math import inf, nan  # noqa: F401", "", "from tests.cases import Case, S"]
+    heading = ["from math import inf, nan  # noqa: F401", "", "from tests import naive
+from tests.cases import Case, S"]
     return "\n".join([*heading, "from tests.checks import check", "", "", *lines, "        )", "    )"])
 
 
