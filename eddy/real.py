@@ -41,21 +41,25 @@ class Real(Expression):
         return frozenset(pair for _, term in self.terms for pair in term.columns)
 
     def evaluate(self, get: Get) -> Column:
+        scales = [self._scale(term) for _, term in self.terms]
+        if scales == [1.0]:
+            sign, term = self.terms[0]
+            column = term.evaluate(get)
+            values = column.values.astype(np.float64)
+            return Column(values if sign > 0 else -values, column.valid)
         total: Array = np.zeros(1)
         size: Array = np.zeros(1)
         nan: Array = np.zeros(1, bool)
         valid: Array | None = None
-        scaled = False
         with np.errstate(all="ignore"):
-            for sign, term in self.terms:
-                column, scale = term.evaluate(get), self._scale(term)
+            for (sign, term), scale in zip(self.terms, scales, strict=True):
+                column = term.evaluate(get)
                 values = column.values.astype(np.float64) * scale
                 total = total + values * sign
                 size = size + np.abs(values)
                 nan = nan | np.isnan(values)
                 valid = both(valid, column.valid)
-                scaled = scaled or scale != 1.0
-            if self.direction and (len(self.terms) > 1 or scaled):
+            if self.direction:
                 total = total + size * (_SLACK * self.direction)
         if self.direction:
             # Infinities that cancel say nothing: the end is open.
