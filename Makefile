@@ -10,7 +10,9 @@
 
 VENV := .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.installed
+INSTALLED := $(VENV)/.installed
+COMPILED := $(VENV)/.compiled
+KERNELS := $(shell grep -ls numba eddy/*.py stairs/*.py policies/*/*.py)
 MINUTES ?= 1
 ARGS ?=
 
@@ -19,21 +21,21 @@ ARGS ?=
 help:
 	@sed -n '/^#   make/s/^#   //p' Makefile
 
-setup: $(STAMP)
+setup: $(COMPILED)
 
-demo: $(STAMP)
+demo: $(COMPILED)
 	@$(BIN)/eddy demo $(if $(SECONDS),--seconds $(SECONDS)) $(if $(SEED),--seed $(SEED))
 
-test: $(STAMP)
+test: $(COMPILED)
 	@$(BIN)/python -m pytest $(ARGS)
 
-bench: $(STAMP)
+bench: $(COMPILED)
 	@$(BIN)/python -m pytest benchmarks --benchmark-only $(ARGS)
 
-fuzz: $(STAMP)
+fuzz: $(COMPILED)
 	@$(BIN)/python -m tests.fuzz --minutes $(MINUTES)
 
-lint: $(STAMP)
+lint: $(INSTALLED)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -42,8 +44,8 @@ clean:
 	rm -rf build dist *.egg-info .benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache spark-warehouse
 	find eddy stairs policies tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# The stamp is touched last, so that an interrupted install is taken up again. An existing .venv keeps its Python.
-$(STAMP): setup.cfg pyproject.toml
+# Each stamp is touched last, so that an interrupted install is taken up again. An existing .venv keeps its Python.
+$(INSTALLED): setup.cfg pyproject.toml
 	@python=; \
 	for candidate in $(VENV)/bin/python "$$PYTHON" python3 python3.13 python3.12 python3.11 python3.10 python; do \
 	    if "$$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 10))' >/dev/null 2>&1; \
@@ -60,6 +62,12 @@ $(STAMP): setup.cfg pyproject.toml
 	    exit 1; \
 	fi
 	@$(BIN)/python -m pip install --disable-pip-version-check -e '.[dev]'
-	@echo "Compiling kernels (once; some seconds)"
+	@touch $@
+
+# A cached kernel is thought good while its own file is unchanged, whatever becomes of kernels and constants that it
+# takes from others. So when one file with kernels changes, all are compiled anew.
+$(COMPILED): $(INSTALLED) $(KERNELS)
+	@find eddy stairs policies -name '*.nb[ic]' -exec rm -f {} +
+	@echo "Compiling kernels (half a minute, until one changes)"
 	-@$(BIN)/python -c 'import eddy'
 	@touch $@
