@@ -45,7 +45,7 @@ clean:
 	find eddy stairs policies tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Each stamp is touched last, so that an interrupted install is taken up again. An existing .venv keeps its Python.
-$(INSTALLED): setup.cfg pyproject.toml
+$(INSTALLED): setup.cfg
 	@python=; \
 	for candidate in $(VENV)/bin/python "$$PYTHON" python3 python3.13 python3.12 python3.11 python3.10 python; do \
 	    if "$$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 10))' >/dev/null 2>&1; \
