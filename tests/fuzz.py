@@ -158,8 +158,7 @@ def as_test(case, seed, error):
             lines += ["            streams={", *rows, "            },"]
         else:
             lines.append(f"            {option.name}={value!r},")
-    heading = ["from math import inf, nan  # noqa: F401", "", "from tests import naive
-from tests.cases import Case, S"]
+    heading = ["from math import inf, nan  # noqa: F401", "", "from tests.cases import Case, S"]
     return "\n".join([*heading, "from tests.checks import check", "", "", *lines, "        )", "    )"])
 
 
