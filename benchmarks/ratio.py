@@ -1,0 +1,125 @@
+"""Times several sides of a comparison in turns, in one process, so that what disturbs one disturbs all.
+
+Only ratios within one such run mean anything: a chunk for side A, the same chunk for side B, and so on, the
+order turning from chunk to chunk, the garbage collector off. Every side counts its results, and the counts must
+agree chunk by chunk: a side that does less work is no comparison.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from attrs import define, field, frozen
+
+Step = Callable[[Any], int]
+
+
+@frozen(eq=False)
+class Timings:
+    """Seconds per chunk of every side, and how many events a chunk had."""
+
+    seconds: Mapping[str, npt.NDArray[np.float64]]
+    events: int
+    results: int
+
+    def ratio(self, side: str, other: str) -> float:
+        """How many times as fast as `other` the side is: the median over chunks."""
+        return float(np.median(self.seconds[other] / self.seconds[side]))
+
+    def spread(self, side: str, other: str) -> tuple[float, float]:
+        """The quartiles of that ratio over chunks."""
+        low, high = np.percentile(self.seconds[other] / self.seconds[side], (25, 75))
+        return float(low), float(high)
+
+    def rate(self, side: str) -> float:
+        """Million events a second: the median over chunks."""
+        return float(self.events / np.median(self.seconds[side]) / 1e6)
+
+    def report(self, side: str) -> dict[str, Any]:
+        """What goes into a results file: rates, and the ratios of `side` to all others with their spread."""
+        others = [name for name in self.seconds if name != side]
+        return {
+            "chunks": len(self.seconds[side]),
+            "events per chunk": self.events,
+            "results": self.results,
+            "million events/s": {name: round(self.rate(name), 3) for name in self.seconds},
+            "ratio": {name: round(self.ratio(side, name), 3) for name in others},
+            "quartiles": {name: [round(x, 3) for x in self.spread(side, name)] for name in others},
+        }
+
+
+@define(eq=False)
+class Race:
+    """Sides that take the same chunks in turns.
+
+    A side is a function of its own form of the chunk; `prepare` makes all the forms, outside the clock. The clock
+    is this thread's processor time: on a shared machine, waiting for the processor is nobody's cost.
+    """
+
+    sides: Mapping[str, Step]
+    prepare: Callable[[], Mapping[str, Any]]
+    clock: Callable[[], float] = time.thread_time
+    results: int = field(default=0, init=False)
+    _seconds: dict[str, list[float]] = field(init=False, factory=dict, repr=False)
+    _turn: int = field(default=0, init=False, repr=False)
+
+    def round(self, record: bool = True) -> None:
+        """One chunk for every side."""
+        names = list(self.sides)
+        names = names[self._turn % len(names) :] + names[: self._turn % len(names)]
+        self._turn += 1
+        inputs = self.prepare()
+        counts = {}
+        collecting = gc.isenabled()
+        gc.disable()
+        try:
+            for name in names:
+                step, chunk = self.sides[name], inputs[name]
+                start = self.clock()
+                counts[name] = step(chunk)
+                seconds = self.clock() - start
+                if record:
+                    self._seconds.setdefault(name, []).append(seconds)
+        finally:
+            if collecting:
+                gc.enable()
+        if len(set(counts.values())) > 1:
+            raise AssertionError(f"the sides found different numbers of results: {counts}")
+        self.results += counts[names[0]]
+
+    def run(self, rounds: int, warm: int = 0) -> None:
+        """`warm` rounds that are not timed, then `rounds` that are."""
+        for _ in range(warm):
+            self.round(record=False)
+        for _ in range(rounds):
+            self.round()
+
+    def timings(self, events: int) -> Timings:
+        seconds = {name: np.array(self._seconds[name]) for name in self.sides}
+        return Timings(seconds, events, self.results)
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Plain aligned columns, the first to the left and the others to the right."""
+    cells = [list(head), *([f"{x:.2f}" if isinstance(x, float) else str(x) for x in row] for row in rows)]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(head))]
+    lines = [
+        "  ".join(
+            cell.rjust(w) if i else cell.ljust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in cells
+    ]
+    return "\n".join([lines[0], "  ".join("-" * w for w in widths), *lines[1:]])
+
+
+def write(path: Path, results: Mapping[str, Any]) -> None:
+    """Results as JSON, over what the file held under other names."""
+    held = json.loads(path.read_text()) if path.exists() else {}
+    path.write_text(json.dumps(held | dict(results), indent=2, sort_keys=True) + "\n")
