@@ -15,7 +15,7 @@ from eddy.query import Output, Query, Stream
 from eddy.residual import residuals
 from eddy.types import Column, column_type
 from eddy.windows import Rows
-from tests.test_expressions import SCOPE, parse, table
+from tests.three_valued import SCOPE, parse, table
 
 STREAMS = {
     "A": Stream({"ts": "int64", "x": "int64", "y": "float64", "s": "string"}, Rows(5)),
