@@ -107,7 +107,7 @@ class Query:
         filters, between = _filters(rest, next(iter(declared)))
         kept = residuals(between)
         clock = clock_of(declared)
-        window_numbers(declared, clock)
+        window_numbers(declared, clock)  # refuses widths that do not fit
         edges = tuple(dict.fromkeys([frozenset(c.members) for c in classes] + [r.streams for r in kept]))
         outputs = tuple(Output(n, c.stream, c.column, c.type) for n, c in parse_outputs(select, scope))
         self.__attrs_init__(declared, predicates, classes, filters, kept, outputs, bool(cross), edges, clock)

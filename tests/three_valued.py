@@ -1,4 +1,4 @@
-"""A plain three-valued evaluator of expressions, and hypothesis strategies for predicates and their columns."""
+"""A plain three-valued evaluator of expressions, and strategies for predicates and their columns."""
 
 import math
 import operator
