@@ -1,8 +1,8 @@
 """The join of `limit.cpp` in Numba: one tuple at a time, left-deep, plan hard-coded as nested loops.
 
 Records are int64 (key, next, rows ...) in rings, chained newest first. The composites of an arriving row are
-written once, to the ring of their level; those of the next level are made from that range of ids. A level's ring
-lies in one flat array with all others, and grows inside the kernel.
+written once, to the ring of their level; those of the next level are made from that range of ids. All rings
+lie in one flat array, which grows inside the kernel.
 """
 
 from __future__ import annotations

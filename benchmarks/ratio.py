@@ -1,8 +1,8 @@
 """Times several sides of a comparison in turns, in one process, so that what disturbs one disturbs all.
 
 Only ratios within one such run mean anything: a chunk for side A, the same chunk for side B, and so on, the
-order turning from chunk to chunk, the garbage collector off. Every side counts its results, and the counts must
-agree chunk by chunk: a side that does less work is no comparison.
+order turning from chunk to chunk, the garbage collector off. Every side counts its results, and the counts
+must agree chunk by chunk: a side that does less work is no comparison.
 """
 
 from __future__ import annotations
@@ -57,49 +57,74 @@ class Timings:
 
 @define(eq=False)
 class Race:
-    """Sides that take the same chunks in turns.
+    """Sides that take the same chunks in turns; the first is the one that the others are compared with.
 
-    A side is a function of its own form of the chunk; `prepare` makes all the forms, outside the clock. The clock
-    is this thread's processor time: on a shared machine, waiting for the processor is nobody's cost.
+    A side is a function of its own form of the chunk; `prepare` makes all the forms, outside the clock. The
+    clock is this thread's processor time: on a shared machine, waiting for the processor is nobody's cost.
+    Sides of which `alike` says the same must find the same number of results.
     """
 
     sides: Mapping[str, Step]
     prepare: Callable[[], Mapping[str, Any]]
+    alike: Callable[[str], str] = lambda _: "all"
     clock: Callable[[], float] = time.thread_time
     results: int = field(default=0, init=False)
     _seconds: dict[str, list[float]] = field(init=False, factory=dict, repr=False)
     _turn: int = field(default=0, init=False, repr=False)
+    _inputs: Mapping[str, Any] = field(init=False, factory=dict, repr=False)
+    _waiting: list[str] = field(init=False, factory=list, repr=False)
+    _counts: dict[str, int] = field(init=False, factory=dict, repr=False)
 
-    def round(self, record: bool = True) -> None:
-        """One chunk for every side."""
+    @property
+    def first(self) -> str:
+        return next(iter(self.sides))
+
+    def open(self) -> None:
+        """A new chunk, for the sides whose turn is before the first."""
         names = list(self.sides)
-        names = names[self._turn % len(names) :] + names[: self._turn % len(names)]
+        self._waiting = names[self._turn % len(names) :] + names[: self._turn % len(names)]
         self._turn += 1
-        inputs = self.prepare()
-        counts = {}
+        self._inputs = self.prepare()
+        self._counts = {}
+        while self._waiting[0] != self.first:
+            self._run(self._waiting.pop(0))
+
+    def lead(self) -> None:
+        """The chunk for the first side."""
+        self._run(self._waiting.pop(0))
+
+    def close(self) -> None:
+        """The chunk for all other sides; then the counts are compared."""
+        while self._waiting:
+            self._run(self._waiting.pop(0))
+        for name, count in self._counts.items():
+            if any(self._counts[o] != count for o in self._counts if self.alike(o) == self.alike(name)):
+                raise AssertionError(f"the sides found different numbers of results: {self._counts}")
+        self.results += self._counts.get(self.first, 0)
+
+    def _run(self, name: str) -> None:
+        step, chunk = self.sides[name], self._inputs[name]
         collecting = gc.isenabled()
         gc.disable()
         try:
-            for name in names:
-                step, chunk = self.sides[name], inputs[name]
-                start = self.clock()
-                counts[name] = step(chunk)
-                seconds = self.clock() - start
-                if record:
-                    self._seconds.setdefault(name, []).append(seconds)
+            start = self.clock()
+            self._counts[name] = step(chunk)
+            self._seconds.setdefault(name, []).append(self.clock() - start)
         finally:
             if collecting:
                 gc.enable()
-        if len(set(counts.values())) > 1:
-            raise AssertionError(f"the sides found different numbers of results: {counts}")
-        self.results += counts[names[0]]
 
-    def run(self, rounds: int, warm: int = 0) -> None:
-        """`warm` rounds that are not timed, then `rounds` that are."""
-        for _ in range(warm):
-            self.round(record=False)
+    def run(self, rounds: int) -> None:
         for _ in range(rounds):
-            self.round()
+            self.open()
+            self.lead()
+            self.close()
+
+    def warm(self, rounds: int) -> None:
+        """Rounds that do not count."""
+        self.run(rounds)
+        self._seconds.clear()
+        self.results = 0
 
     def timings(self, events: int) -> Timings:
         seconds = {name: np.array(self._seconds[name]) for name in self.sides}
@@ -110,12 +135,8 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Plain aligned columns, the first to the left and the others to the right."""
     cells = [list(head), *([f"{x:.2f}" if isinstance(x, float) else str(x) for x in row] for row in rows)]
     widths = [max(len(row[i]) for row in cells) for i in range(len(head))]
-    lines = [
-        "  ".join(
-            cell.rjust(w) if i else cell.ljust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in cells
-    ]
+    aligned = (str.ljust, *[str.rjust] * (len(head) - 1))
+    lines = ["  ".join(f(x, w) for f, x, w in zip(aligned, row, widths, strict=True)) for row in cells]
     return "\n".join([lines[0], "  ".join("-" * w for w in widths), *lines[1:]])
 
 

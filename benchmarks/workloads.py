@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import string
 from collections.abc import Iterator
 from typing import Any
@@ -74,7 +75,7 @@ class Workload:
     def where(self) -> list[str]:
         a, names = self.names[0], self.names
         if self.shape == "chain":
-            return [f"{left}.x1 = {right}.x0" for left, right in zip(names, names[1:], strict=False)]
+            return [f"{left}.x1 = {right}.x0" for left, right in itertools.pairwise(names)]
         if self.shape == "star":
             return [f"{a}.x{i} = {name}.x0" for i, name in enumerate(names[1:])]
         return [f"{a}.x0 = {name}.x0" for name in names[1:]]

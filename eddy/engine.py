@@ -195,14 +195,14 @@ class Eddy:
         arrivals = self.feedback.sift(arrivals)
         router, ring = self._router, self._ring
         lows, counts = self._lowwater.lows.tolist(), self._lowwater.counts.tolist()
-        marks, first, last = self._lowwater.advance(arrivals.streams, arrivals.times)
+        marks, first, _ = self._lowwater.advance(arrivals.streams, arrivals.times)
         router.begin(first, lows, counts, ring)
         for part in arrivals.parts:
             stream = self._streams[part.stream]
             stream.payload.append(part.columns, len(part.events))
             stream.append(part.columns, part.keys, part.events, part.kept)
         router.newest = self._lowwater.counts.copy()
-        router.run(marks, last, ring, results)
+        router.run(marks, ring, results)
         self._events += len(arrivals.streams)
         if results:
             self._results += len(router.results[ring])

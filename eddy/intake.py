@@ -5,6 +5,7 @@ Everything that can be wrong with a batch is found here, before anything of the 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from eddy.columns import normalise
 from eddy.errors import BatchError
-from eddy.merge import merge
+from eddy.merge import goes_back, merge
 from eddy.query import Query
 from eddy.strings import StringPool
 from eddy.types import Column
@@ -75,7 +76,12 @@ class Intake:
     def __init__(self, query: Query, pool: StringPool, stored: dict[str, set[str]]) -> None:
         self.query = query
         self.pool = pool
-        self.stored = stored
+        self._texts = {
+            name: [c for c in stored[name] if stream.columns[c].kind == "string"] for name, stream in query.streams.items()
+        }
+        self._keyed = {
+            name: [(c, c.members[name]) for c in query.key_classes if name in c.members] for name in query.names
+        }
         self.number = {name: i for i, name in enumerate(query.names)}
         self.time_windows = query.time_windows
         self.timed = query.timed
@@ -95,55 +101,50 @@ class Intake:
                 if count:
                     read.append((name, columns, count))
         total = sum(count for _, _, count in read)
-        timed = self.timed and (self.time_windows or len(read) > 1)
-        all_times = [self._times(name, columns, check=True) for name, columns, _ in read] if timed else None
-        if len(read) == 1:
-            streams = np.full(total, self.number[read[0][0]], np.int32)
-            events = np.arange(total, dtype=np.int32)
-            times = all_times[0] if all_times else None
-        else:
-            streams, events, times = self._merged(read, all_times, total)
-        if self.time_windows and total:
-            assert times is not None
-            if self.now is not None and times[0] < self.now:
-                raise BatchError(
-                    f"time goes back: the batch starts at {times[0]}, but an event at {self.now} was already pushed. "
-                    "A query with time windows needs its batches in order of time: push the streams together with push_all"
-                )
+        names = [name for name, _, _ in read]
+        streams, events, times = self._ordered(names, [columns for _, columns, _ in read], [n for _, _, n in read])
+        if times is not None and total and self.now is not None and times[0] < self.now:
+            raise BatchError(
+                f"time goes back: the batch starts at {times[0]}, but an event at {self.now} was already pushed. "
+                "A query with time windows needs its batches in order of time: push the streams together with push_all"
+            )
         offset, parts = 0, []
         for name, columns, count in read:
             parts.append(self._part(name, columns, count, events[offset : offset + count]))
             offset += count
-        return Arrivals(streams, times if self.time_windows else None, tuple(parts))
+        return Arrivals(streams, times, tuple(parts))
 
     def accept(self, arrivals: Arrivals) -> None:
         """The arrivals are being processed: time moves on."""
         if arrivals.times is not None and len(arrivals.times):
             self.now = int(arrivals.times[-1])
 
-    def _times(self, name: str, columns: dict[str, Column], check: bool) -> Keys:
-        stream = self.query.streams[name]
-        assert stream.time is not None
-        times = self.query.time_of(name, columns[stream.time].values)
-        if check and len(times) > 1 and bool((times[1:] < times[:-1]).any()):
-            at = int(np.flatnonzero(times[1:] < times[:-1])[0]) + 1
-            raise BatchError(
-                f"stream {name}: time goes back at row {at} of the batch ({times[at]} after {times[at - 1]}): "
-                f"sort the batch by {stream.time}"
-            )
-        return times
-
-    def _merged(
-        self, read: list[tuple[str, dict[str, Column], int]], all_times: list[Keys] | None, total: int
+    def _ordered(
+        self, names: list[str], columns: list[dict[str, Column]], counts: list[int]
     ) -> tuple[NDArray[np.int32], NDArray[np.int32], Keys | None]:
-        """One order over several streams: by time, or by position where there is none."""
-        order = all_times or [np.arange(count) for _, _, count in read]
-        times = np.concatenate(order) if order else np.empty(0, np.int64)
-        offsets = np.zeros(len(read) + 1, np.int64)
-        np.cumsum([count for _, _, count in read], out=offsets[1:])
+        """Streams and places of all events in arrival order, and their times if a window uses time."""
+        offsets = np.array([0, *itertools.accumulate(counts)])
+        total = int(offsets[-1])
+        alone = len(names) == 1
+        if alone and not self.time_windows:
+            return self._alone(names[0], total), np.arange(total, dtype=np.int32), None
+        if self.timed:
+            parts = [self._times(name, of) for name, of in zip(names, columns, strict=True)]
+            times = np.concatenate(parts) if parts else np.empty(0, np.int64)
+            at = goes_back(times, offsets)
+            if at >= 0:
+                s = int(np.searchsorted(offsets, at, side="right")) - 1
+                raise BatchError(
+                    f"stream {names[s]}: time goes back at row {at - offsets[s]} of the batch ({times[at]} after "
+                    f"{times[at - 1]}): sort the batch by {self.query.streams[names[s]].time}"
+                )
+        else:
+            times = np.concatenate([np.arange(count) for count in counts]) if counts else np.empty(0, np.int64)
+        if alone:
+            return self._alone(names[0], total), np.arange(total, dtype=np.int32), times
         streams, events = np.empty(total, np.int32), np.empty(total, np.int32)
         merge(times, offsets, streams, events)
-        numbers = [self.number[name] for name, _, _ in read]
+        numbers = [self.number[name] for name in names]
         if numbers != list(range(len(numbers))):
             streams = np.array(numbers, np.int32)[streams]
         if not self.time_windows:
@@ -152,20 +153,25 @@ class Intake:
         merged[events] = times
         return streams, events, merged
 
+    def _alone(self, name: str, total: int) -> NDArray[np.int32]:
+        return np.full(total, self.number[name], np.int32)
+
+    def _times(self, name: str, columns: dict[str, Column]) -> Keys:
+        time = self.query.streams[name].time
+        assert time is not None
+        return self.query.time_of(name, columns[time].values)
+
     def _part(self, name: str, columns: dict[str, Column], count: int, events: NDArray[np.int32]) -> Part:
-        query = self.query
         kept: NDArray[np.bool_] | None = None
-        if name in query.filters:
-            kept = query.filters[name].holds(lambda _, column: columns[column], count)
-        for column in self.stored[name]:
-            if query.streams[name].columns[column].kind == "string":
-                text = columns[column]
-                columns[column] = Column(self.pool.encode(text.values), text.valid)
+        if name in self.query.filters:
+            kept = self.query.filters[name].holds(lambda _, column: columns[column], count)
+        for column in self._texts[name]:
+            text = columns[column]
+            columns[column] = Column(self.pool.encode(text.values), text.valid)
         keys = {}
-        for key_class in query.key_classes:
-            if name in key_class.members:
-                column_ = columns[key_class.members[name]]
-                keys[key_class.index], valid = key_class.encode(name, column_.values, column_.valid)
-                if valid is not None:
-                    kept = valid if kept is None else kept & valid
+        for key_class, member in self._keyed[name]:
+            found = columns[member]
+            keys[key_class.index], valid = key_class.encode(name, found.values, found.valid)
+            if valid is not None:
+                kept = valid if kept is None else kept & valid
         return Part(self.number[name], columns, keys, None if kept is None else kept.astype(np.uint8), events)

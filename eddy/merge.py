@@ -74,3 +74,13 @@ def merge(times, offsets, streams, events):  # type: ignore[no-untyped-def]
     for s in range(n):
         for i in range(offsets[s], offsets[s + 1]):
             streams[events[i]] = s
+
+
+@njit("int64(int64[::1], int64[::1])", nogil=True, cache=True)
+def goes_back(times, offsets):  # type: ignore[no-untyped-def]
+    """Where in `times` a stream's time first goes back, or -1; the streams are laid out as for `merge`."""
+    for s in range(offsets.shape[0] - 1):
+        for i in range(offsets[s] + 1, offsets[s + 1]):
+            if times[i] < times[i - 1]:
+                return i
+    return -1

@@ -34,7 +34,8 @@ class Hop:
     asked: list[tuple[int, Stair]] | None
     """Where the source has the part of its key by which the target knows its holes; None: it is the whole key."""
     theta: Theta | None
-    is_row_key: bool
+    plain: bool
+    """Nothing but a probe."""
 
 
 @define(eq=False)
@@ -65,11 +66,9 @@ class Router:
         self._spare: dict[int, list[Ring]] = {}
         self._places: list[Ring] = []
         self._cursor = np.zeros(4, np.int64)
-        n = len(streams)
-        self.floor = np.array([s.base.low for s in streams], np.int64).astype(np.int32)
+        self.floor = np.array([[s.base.low for s in streams]], np.int64).astype(np.int32)
         """Rows below are dead at every event to come."""
-        self.marks = self.floor.reshape(1, n)
-        self.last = self.floor
+        self.marks = self.floor
         self.newest = np.array([s.base.tail for s in streams], np.int64)
 
     # -- plans -----------------------------------------------------------------------------------------------------
@@ -155,7 +154,7 @@ class Router:
             asked = [(ours.index(s), leaf) for s, leaf in (self._attribute(c, ours) for c in carrier.key.classes)]
         place = np.array([ROWS + both.index(s) for s in ours + theirs], np.int64)
         theta = Theta(step, self.streams, self._nested) if not classes else None
-        return Hop(step, places[step.source], target, place, verified, asked, theta, step.target.key.row is not None)
+        return Hop(step, places[step.source], target, place, verified, asked, theta, bool(classes) and not verified and not step.residuals)
 
     def _attribute(self, c: int, streams: tuple[int, ...]) -> tuple[int, Stair]:
         """A stream among these that carries a key class, and its leaf under it."""
@@ -174,8 +173,7 @@ class Router:
     def begin(self, floor: NDArray[np.int32], lows: list[int], counts: list[int], ring: int) -> None:
         """Begin a batch: what is dead at ``floor`` goes, and holes whose rows died are seen to."""
         expired = [(stair, self._expired(stair, lows)) for stair in self.stairs.values() if stair.holes is not None]
-        self.floor = self.last = floor
-        self.marks = floor.reshape(1, -1)
+        self.floor = self.marks = floor.reshape(1, -1)
         for stream in self.streams:
             stream.begin(floor, lows, counts)
         for stair in self.stairs.values():
@@ -197,9 +195,9 @@ class Router:
         read_keys(stair.carrier.state, stair.carrier.low, keys)
         return keys
 
-    def run(self, marks: NDArray[np.int32], last: NDArray[np.int32], ring: int, results: bool = True) -> None:
+    def run(self, marks: NDArray[np.int32], ring: int, results: bool = True) -> None:
         """Take the rows that the leaves have just stored through the plan, one stop at a time."""
-        self.marks, self.last = marks, last
+        self.marks = marks
         for halt in self.halts:
             out = halt.out
             if halt is self.halts[-1]:
@@ -209,7 +207,11 @@ class Router:
             start = out.tail
             for hop in halt.hops:
                 low, high = hop.source.delta
-                if low != high:
+                if low == high:
+                    continue
+                if hop.plain and hop.target.holes is None:
+                    self._join_all(hop.source, low, high, hop.target, out, hop.place, 1)
+                else:
                     self.hop(hop, hop.source, low, high, out, 1)
             stop = out.tail
             out.delta = (start, stop)
@@ -259,14 +261,21 @@ class Router:
         if hop.step.residuals:
             keep(out.state, first, decide(hop.step.residuals, hop.step.streams, self.streams, out, first, self.newest))
 
+    def _join_all(
+        self, source: Ring, start: int, stop: int, target: Stair, out: Ring, place: NDArray[np.int64], ordered: int
+    ) -> None:
+        """The whole join of a range with a target, with room made as it is needed."""
+        for _ in self._join_into(source, start, stop, target, out, place, ordered):
+            out.grow()
+
     def _join_into(
         self, source: Ring, start: int, stop: int, target: Stair, out: Ring, place: NDArray[np.int64], ordered: int
     ) -> Iterator[None]:
-        marks, last = (self.marks, self.last) if ordered else (self.floor.reshape(1, -1), self.floor)
+        marks = self.marks if ordered else self.floor
         cursor = self._cursor
         cursor[0], cursor[1], cursor[3] = start, stop, 0
         join, streams = self._join, target.streams
-        while not join(source.state, target.state, out.state, place, streams, marks, last, ordered, cursor):
+        while not join(source.state, target.state, out.state, place, streams, marks, ordered, cursor):
             yield
 
     def _asked(self, hop: Hop, source: Ring, start: int, stop: int) -> Keys:
@@ -334,8 +343,7 @@ class Router:
         wanted.reserve(len(keys))
         append_keys(wanted.state, keys)
         place = np.arange(ROWS, ROWS + stair.components)
-        for _ in self._join_into(wanted, wanted.base, wanted.tail, stair, out, place, 0):
-            out.grow()
+        self._join_all(wanted, wanted.base, wanted.tail, stair, out, place, 0)
         self._give(wanted)
 
     def _take(self, components: int) -> Ring:

@@ -15,7 +15,6 @@ import numpy as np
 
 from stairs.layout import (
     BASE,
-    INTS,
     KERNEL,
     KEY_HIGH,
     KEY_LOW,
@@ -28,8 +27,15 @@ from stairs.layout import (
     STATE,
     TAIL,
 )
+from stairs.prefetch import prefetch
 
-PROBE = nb.int64(STATE, STATE, STATE, LONGS, LONGS, RECORDS, INTS, nb.int64, LONGS)
+SHORT = 6
+"""Streams of a composite that is cheaper to write in vain than to branch over."""
+
+BLOCK = 32
+"""Source entries whose first candidates are asked for at once."""
+
+PROBE = nb.int64(STATE, STATE, STATE, LONGS, LONGS, RECORDS, nb.int64, LONGS)
 
 
 @nb.njit(nb.int64(nb.int32, nb.int32, nb.int64), inline="always", **KERNEL)
@@ -48,21 +54,12 @@ def in_line(place, sources):
     return True
 
 
-@nb.njit(nb.boolean(RECORDS, nb.uint64, LONGS, INTS), inline="always", **KERNEL)
-def is_live_at(records, slot, streams, marks):
-    """Whether all components of an entry are live at these marks."""
-    for j in range(streams.shape[0]):
-        if np.int32(records[slot, ROWS + j] - marks[np.uint64(streams[j])]) < 0:
-            return False
-    return True
-
-
 @nb.njit(PROBE, **KERNEL)
-def probe(source, target, out, place, streams, marks, last, ordered, cursor):
+def probe(source, target, out, place, streams, marks, ordered, cursor):
     """Follow the chain of each source entry's key; 1 when done, 0 when ``out`` is full.
 
-    Liveness first against the last marks of the batch, all components at once by the sign of an OR; only entries
-    that die within the batch are compared with the marks of their event.
+    Whether a candidate matches cannot be predicted, so there is no branch on it: short composites are written in any
+    case, and the tail moves on if it was a match.
     """
     srec, _, sevents, smeta = source
     trec, theads, tevents, tmeta = target
@@ -72,57 +69,65 @@ def probe(source, target, out, place, streams, marks, last, ordered, cursor):
     tlow, tbase, shift = np.int32(tmeta[LOW]), np.int32(tmeta[BASE]), tmeta[SHIFT]
     sbase, obase, tail = smeta[BASE], ometa[BASE], ometa[TAIL]
     end = min(ometa[LOW] + orec.shape[0], obase + oevents.shape[0])
-    straight = in_line(place, sources)
+    straight, short = in_line(place, sources), sources + targets <= SHORT
+    unordered = ordered == 0
     floor = np.empty(targets, np.int32)
-    for j in range(targets):
-        floor[j] = last[streams[j]]
-    i, found, resumed = cursor[0], np.int32(cursor[2]), cursor[3]
-    while i < cursor[1]:
-        s = np.uint64(i & smask)
-        event = sevents[np.uint64(i - sbase)]
+    ahead = np.empty(BLOCK, np.int32)
+    i, stop, known, first = cursor[0], cursor[1], cursor[0], cursor[0]
+    while i < stop:
+        if i == known:
+            first, known = i, min(i + BLOCK, stop)
+            for j in range(first, known):
+                s = np.uint64(j & smask)
+                ahead[np.uint64(j - first)] = theads[np.uint64(bucket(srec[s, KEY_LOW], srec[s, KEY_HIGH], shift))]
+            for j in range(known - first):
+                prefetch(trec, np.int64(ahead[j] & tmask))
+        s, event = np.uint64(i & smask), sevents[np.uint64(i - sbase)]
         low, high = srec[s, KEY_LOW], srec[s, KEY_HIGH]
-        if resumed == 0:
-            found = theads[np.uint64(bucket(low, high, shift))]
-        resumed = 0
-        while np.int32(found - tlow) >= 0:
+        moment = np.uint64(event * ordered)
+        for j in range(targets):
+            floor[j] = marks[moment, np.uint64(streams[j])]
+        # The ids of a leaf are its rows: there the first dead row ends the chain.
+        limit = floor[0] if targets == 1 and np.int32(floor[0] - tlow) > 0 else tlow
+        found = ahead[np.uint64(i - first)]
+        if cursor[3] == 1:
+            found, cursor[3] = np.int32(cursor[2]), 0
+        while np.int32(found - limit) >= 0:
+            if tail == end:
+                cursor[0], cursor[2], cursor[3] = i, found, 1
+                ometa[TAIL] = tail
+                return 0
             t = np.uint64(found & tmask)
-            following = trec[t, NEXT]
-            if trec[t, KEY_LOW] == low and trec[t, KEY_HIGH] == high:
-                theirs = np.int32(-1)
-                if np.int32(found - tbase) >= 0:
-                    theirs = tevents[np.uint64(np.int32(found - tbase))]
-                if theirs < event or ordered == 0:
-                    behind = np.int32(0)
-                    for j in range(targets):
-                        behind |= np.int32(trec[t, ROWS + j] - floor[j])
-                    if behind >= 0 or is_live_at(trec, t, streams, marks[np.uint64(event * ordered)]):
-                        if tail == end:
-                            cursor[0], cursor[2], cursor[3] = i, found, 1
-                            ometa[TAIL] = tail
-                            return 0
-                        o = np.uint64(tail & omask)
-                        orec[o, KEY_LOW], orec[o, KEY_HIGH], orec[o, NEXT] = low, high, np.int32(tail)
-                        if straight:
-                            for j in range(sources):
-                                orec[o, ROWS + j] = srec[s, ROWS + j]
-                        else:
-                            for j in range(sources):
-                                orec[o, np.uint64(place[j])] = srec[s, ROWS + j]
-                        for j in range(targets):
-                            orec[o, np.uint64(place[sources + j])] = trec[t, ROWS + j]
-                        oevents[np.uint64(tail - obase)] = max(event, theirs)
-                        tail += 1
-                    elif targets == 1:
-                        break  # rows of one stream hang in their chain in order: all that follow are older
-            found = following
+            age = np.int32(found - tbase)
+            theirs = tevents[np.uint64(max(age, 0))]
+            theirs = theirs if age >= 0 else np.int32(-1)
+            behind = np.int32(trec[t, ROWS] - floor[0])
+            for j in range(1, targets):
+                behind |= np.int32(trec[t, ROWS + j] - floor[j])
+            same = (trec[t, KEY_LOW] == low) & (trec[t, KEY_HIGH] == high)
+            match = same & (behind >= 0) & ((theirs < event) | unordered)
+            found = trec[t, NEXT]
+            if short or match:
+                o = np.uint64(tail & omask)
+                orec[o, KEY_LOW], orec[o, KEY_HIGH], orec[o, NEXT] = low, high, np.int32(tail)
+                if straight:
+                    for j in range(sources):
+                        orec[o, ROWS + j] = srec[s, ROWS + j]
+                else:
+                    for j in range(sources):
+                        orec[o, np.uint64(place[j])] = srec[s, ROWS + j]
+                for j in range(targets):
+                    orec[o, np.uint64(place[sources + j])] = trec[t, ROWS + j]
+                oevents[np.uint64(tail - obase)] = max(event, theirs)
+                tail += np.int64(match)
         i += 1
-    cursor[0], cursor[3] = i, 0
+    cursor[0] = i
     ometa[TAIL] = tail
     return 1
 
 
 @nb.njit(PROBE, **KERNEL)
-def scan(source, target, out, place, streams, marks, last, ordered, cursor):
+def scan(source, target, out, place, streams, marks, ordered, cursor):
     """The same by nested loops: compare each source entry with every entry of the target."""
     srec, _, sevents, smeta = source
     trec, _, tevents, tmeta = target

@@ -22,8 +22,8 @@ def power_of_two(n: int) -> int:
 class Ring:
     """Entries with growing ids over a power of two of slots; ``state`` is what kernels take.
 
-    ``hashed`` rings have bucket heads, one for every two slots: entries that are live fill a quarter to two thirds
-    of the slots, so a bucket holds about one.
+    ``hashed`` rings have bucket heads, as many as slots: a quarter to two thirds of the slots hold live entries, so
+    few buckets mix keys.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class Ring:
             raise MemoryError(
                 "more than 2**30 entries are live in one STAIR: use a shorter window or more key attributes"
             )
-        heads = max(2, capacity // 2) if self.hashed else 1
+        heads = capacity if self.hashed else 1
         meta = np.zeros(META_FIELDS, np.int64)
         meta[SHIFT] = 64 - (heads.bit_length() - 1)
         return (

@@ -46,9 +46,11 @@ def count_live(state, streams, marks):
     return live
 
 
-@nb.njit(nb.void(STATE, LONGS, INTS, nb.int64), **KERNEL)
+@nb.njit(nb.int64(STATE, LONGS, INTS, nb.int64), **KERNEL)
 def reclaim(state, streams, marks, wanted):
     """Append live entries from the front again at the tail until ``wanted`` slots are free, or each was visited once.
+
+    Returns how many were moved.
 
     This is a log cleaner: what is left between low-water id and tail is denser, no chain is cut (the copy hangs in
     front of its chain, and the original is below the low-water id), and no pause grows with the ring.
@@ -69,6 +71,7 @@ def reclaim(state, streams, marks, wanted):
             tail += 1
         low += 1
     meta[LOW], meta[TAIL], meta[BASE] = low, tail, tail
+    return tail - last
 
 
 @nb.njit(nb.void(STATE, STATE), **KERNEL)

@@ -18,8 +18,11 @@ from stairs.ring_kernels import count_live, reclaim, refresh_heads
 ALL: NDArray[np.uint8] = np.empty(0, np.uint8)
 """In place of flags: every entry counts."""
 
+DEAREST = 1.5
+"""Entries moved for each slot freed: above, the ring doubles."""
+
 FULLEST, EMPTIEST = 0.65, 0.28
-"""Share of slots that may be live: above, the ring doubles; below, it halves. Twice EMPTIEST is below FULLEST."""
+"""Share of slots that are live: below EMPTIEST the ring shrinks, but not so far that FULLEST are."""
 
 REVIEW = 64
 """Batches between two looks at whether the ring has become too large."""
@@ -59,8 +62,6 @@ class Stair(Ring):
         self.filler: Callable[[Stair, Keys], None] | None = None
         self.keys_filled = 0
         self._ages: deque[tuple[int, list[int]]] = deque()
-        self._counted = first
-        self._live = 0
         self._peak = 0
         self._batches = 0
         self._refreshed = first
@@ -133,14 +134,12 @@ class Stair(Ring):
         return False
 
     def _make_room(self, floor: NDArray[np.int32], wanted: int) -> None:
-        """Get ``wanted`` free slots: by moving live entries together, or more slots where most of them are live."""
-        tail, capacity = self.tail, self.capacity
-        if tail - self._counted > capacity >> 2:
-            self._counted, self._live = tail, count_live(self.state, self.streams, floor)
-        if self._live + wanted > FULLEST * capacity:
-            self.resize(power_of_two(int((self._live + wanted) / FULLEST)))
-        else:
-            reclaim(self.state, self.streams, floor, wanted + (capacity >> 3))
+        """Get ``wanted`` free slots: by moving live entries together, or by more slots where that costs too much."""
+        low, capacity = self.low, self.capacity
+        moved = reclaim(self.state, self.streams, floor, wanted + (capacity >> 3))
+        freed = self.low - low - moved
+        if moved > DEAREST * freed or capacity - (self.tail - self.low) < wanted:
+            self.resize(2 * capacity)
 
     def _review(self, floor: NDArray[np.int32]) -> None:
         """Now and then: give memory back, and keep stale 32-bit ids from coming round."""
@@ -153,8 +152,7 @@ class Stair(Ring):
         if self.leaf:
             held, self._peak = self._peak, tail - low
         else:
-            self._counted, held = tail, count_live(self.state, self.streams, floor)
-            self._live = held
+            held = count_live(self.state, self.streams, floor)
         capacity = power_of_two(int((held + events) / FULLEST)) if not self.leaf else power_of_two(2 * held)
         if 2 * capacity <= self.capacity and held < EMPTIEST * self.capacity:
             if not self.leaf:
