@@ -1,0 +1,148 @@
+"""What the engine must reach, measured in a few minutes: `python -m benchmarks.targets [--write]`.
+
+Every line is a ratio within this run, or a figure that the machine hardly moves. `--write` keeps the figures
+in `benchmarks/results.json`; `--only word` measures the lines whose group has the word in its name.
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+from attrs import frozen
+
+from benchmarks.bench_windows import growth
+from benchmarks.compiling import cold_and_warm
+from benchmarks.memory import ROW, composite, steady
+from benchmarks.migrate import changes
+from benchmarks.ratio import table, write
+from benchmarks.sides import CPP, EDDY, NUMBA, measure
+from benchmarks.workloads import Workload
+
+RESULTS = Path(__file__).with_name("results.json")
+
+
+@frozen
+class Line:
+    """One target: what was measured, and what it must be."""
+
+    what: str
+    measured: float
+    unit: str
+    target: float
+    at_least: bool = False
+    note: str = ""
+
+    @property
+    def passed(self) -> bool:
+        return self.measured >= self.target if self.at_least else self.measured <= self.target
+
+    def cells(self) -> tuple[str, ...]:
+        bound = f"{'>=' if self.at_least else '<='} {self.target:g} {self.unit}"
+        measured = f"{self.measured:.3g} {self.unit}"
+        return self.what, measured, bound, "pass" if self.passed else "MISS", self.note
+
+
+def speed() -> Iterator[Line]:
+    """At least as fast as the hand-written C++ join."""
+    for streams, keys in ((3, 10_000), (4, 10_000), (6, 10_000), (20, 10_000), (4, 20_000)):
+        timings = measure(Workload(streams, 10_000, keys))
+        against = CPP if CPP in timings.seconds else NUMBA
+        low, high = timings.spread(EDDY, against)
+        note = f"quartiles {low:.2f}-{high:.2f}; million events/s: " + ", ".join(
+            f"{side} {timings.rate(side):.1f}" for side in timings.seconds
+        )
+        what = f"{streams} streams, {keys:,} keys: speed, of {against}"
+        yield Line(what, timings.ratio(EDDY, against), "times", 1.0, at_least=True, note=note)
+
+
+def windows() -> Iterator[Line]:
+    """The cost of an event hardly grows with the window."""
+    contestants, events = growth((1_000, 1_000_000))
+    contestants.run(30)
+    timings = contestants.timings(events)
+    note = " and ".join(f"{1000 / timings.rate(name):.0f} ns" for name in timings.seconds)
+    cost = timings.ratio("1,000", "1,000,000")
+    yield Line("windows of 1,000 to 1,000,000 rows: cost of an event", cost, "times", 2.0, note=note)
+
+
+def single() -> Iterator[Line]:
+    """One row at a time."""
+    timings = measure(Workload(4, 10_000, 10_000), size=1, batches=1000, limits=(CPP,))
+    yield Line("push of one row, 4 streams", 1 / timings.rate(EDDY), "us", 150)
+
+
+def migration() -> Iterator[Line]:
+    """A plan change does not stop the stream."""
+    made, contestants, events = changes()
+    contestants.run(60)
+    timings = contestants.timings(events)
+    worst = max(change.seconds for change in made)
+    yield Line("migrate(): the call", 1000 * worst, "ms", 1.0, note=f"worst of {len(made)}")
+    longest = [change.longest for change in made]
+    note = f"worst of {len(made)}, median {np.median(longest):.1f}"
+    yield Line("migrate(): longest batch after it", max(longest), "medians", 5.0, note=note)
+    low, high = timings.spread("migrated", "never migrated")
+    note = f"quartiles {low:.3f}-{high:.3f}; complete after {max(c.batches for c in made)} batches"
+    speed_after = timings.ratio("migrated", "never migrated")
+    yield Line("migrate(): speed when complete", speed_after, "times", 0.98, at_least=True, note=note)
+
+
+def memory() -> Iterator[Line]:
+    """Slack included, beside the payload."""
+    weighed = [
+        (f"{shape}, {window:,}", steady(Workload(4, window, window, shape=shape))[0])
+        for shape in ("one key", "chain", "star")
+        for window in (10_000, 17_000)
+    ]
+    name, worst = max(weighed, key=lambda item: item[1].row)
+    yield Line("memory: a live row and join attribute", worst.row, "bytes", ROW, note=f"worst: {name}")
+    for k in (2, 3):
+        name, worst = max(weighed, key=lambda item: item[1].composites[k])
+        what = f"memory: a live composite of {k} streams"
+        yield Line(what, worst.composites[k], "bytes", composite(k), note=f"worst: {name}")
+    mean = float(np.mean([m.total for _, m in weighed]))
+    yield Line("memory: all of an engine, of what is allowed", mean, "times", 1.0, note="mean of the above")
+
+
+def compiling() -> Iterator[Line]:
+    """Nothing is compiled that was compiled before."""
+    cold, warm = cold_and_warm()
+    yield Line("first import to first result, warm cache", warm.first_result, "s", 3.0)
+    yield Line("first import to first result, cold cache", cold.first_result, "s", 60.0)
+    yield Line("compiled by plan changes and a new query", warm.compiled_after, "functions", 0)
+
+
+GROUPS: tuple[Callable[[], Iterator[Line]], ...] = (speed, windows, single, migration, memory, compiling)
+
+
+def main() -> int:
+    arguments = argparse.ArgumentParser(prog="python -m benchmarks.targets", description=__doc__)
+    arguments.add_argument("--write", action="store_true", help="keep the figures in benchmarks/results.json")
+    arguments.add_argument("--only", default="", help="measure only groups whose name has this word")
+    chosen = arguments.parse_args()
+    lines: list[Line] = []
+    for group in GROUPS:
+        if chosen.only in group.__name__:
+            print(f"measuring: {group.__name__} ...", file=sys.stderr, flush=True)
+            lines += group()
+    print(table(("what it must reach", "measured", "target", "", "note"), [line.cells() for line in lines]))
+    if chosen.write:
+        figures = {
+            line.what: {"measured": round(line.measured, 4), "target": line.target, "unit": line.unit}
+            | {"passed": line.passed, "note": line.note}
+            for line in lines
+        }
+        write(
+            RESULTS,
+            {"targets": figures, "machine": f"{platform.machine()}, Python {platform.python_version()}"},
+        )
+    return 0 if all(line.passed for line in lines) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
