@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Protocol
+from typing import IO, Protocol
 
 import attrs
 from rich.console import Console, Group
@@ -41,8 +41,8 @@ class Change:
 class Moment:
     """All that is shown at one moment.
 
-    ``speeds`` are events a second of the engine's own time, one for each bar of the picture, oldest first;
-    ``marks`` are the bars in which the plan changed.
+    ``busy`` is the engine's own time, without feed, audit and view; ``speeds`` are events a second of it, one
+    for each bar of the picture, oldest first; ``marks`` are the bars in which the plan changed.
     """
 
     elapsed: float
@@ -56,6 +56,7 @@ class Moment:
     changes: Sequence[Change]
     marks: Sequence[int]
     bytes: int
+    busy: float
     events: int
     results: int
     expected: int
@@ -86,9 +87,9 @@ def verdict(moment: Moment) -> str:
 
 def closing(moment: Moment) -> Iterator[str]:
     """The last words, the same in both views."""
-    longest = 1e3 * max((change.took for change in moment.changes), default=0.0)
-    yield f"{moment.events:,} events gave {moment.results:,} results."
-    yield f"Changes of plan while it ran: {len(moment.changes)}; the longest took {longest:.2f} ms."
+    times, longest = len(moment.changes), 1e3 * max((change.took for change in moment.changes), default=0.0)
+    yield f"{moment.events:,} events gave {moment.results:,} results in {moment.busy:.1f} s of engine time."
+    yield f"The plan was changed {times} times meanwhile; the longest change took {longest:.2f} ms."
     yield f"An independent count over the same feed expects {moment.expected:,} results:"
     yield f"{verdict(moment)}."
 
@@ -97,7 +98,7 @@ def closing(moment: Moment) -> Iterator[str]:
 class PlainView:
     """A line each second and one for every change: for pipes, logs and dumb terminals. No escape codes."""
 
-    console: Console
+    file: IO[str]
     _next: float = attrs.field(init=False, default=0.0)
     _told: int = attrs.field(init=False, default=0)
     _phase: int = attrs.field(init=False, default=0)
@@ -124,7 +125,7 @@ class PlainView:
         self._line(f"{moment.elapsed:5.1f} s  {text}")
 
     def _line(self, text: str) -> None:
-        self.console.print(text, highlight=False, markup=False, soft_wrap=True)
+        print(text, file=self.file, flush=True)
 
 
 @attrs.define(eq=False)
@@ -149,19 +150,14 @@ class LiveView:
         self._live.update(self.picture(moment), refresh=True)
 
     def end(self, moment: Moment) -> None:
-        colour = "green" if moment.clean else "red"
-        words = Text("\n".join(closing(moment)))
-        mark = Text("✓ exact" if moment.clean else "✗ not exact", style=f"bold {colour}")
-        self.show(moment)
-        self._live.stop()
-        self.console.print(Panel(Group(words, mark), border_style=colour, width=self._width, padding=(0, 1)))
+        self._live.update(self.picture(moment, ended=True), refresh=True)
 
     @property
     def _width(self) -> int:
         return min(WIDTH, self.console.width)
 
-    def picture(self, moment: Moment) -> Panel:
-        """The whole picture of one moment, the final words apart."""
+    def picture(self, moment: Moment, ended: bool = False) -> Panel:
+        """The whole picture of one moment. It fits 24 lines, the last one with its closing words too."""
         parts = (
             Text(self.query, style="dim"),
             Rule(style="dim"),
@@ -169,10 +165,11 @@ class LiveView:
             Rule(style="dim"),
             self._stairs(moment),
             Rule(style="dim"),
-            self._sums(moment),
+            self._words(moment) if ended else self._sums(moment),
         )
         title = "[bold]Eddy[/bold]: a join whose plan changes while it runs"
-        return Panel(Group(*parts), title=title, border_style="cyan", width=self._width, padding=(0, 1))
+        colour = "cyan" if not ended else "green" if moment.clean else "red"
+        return Panel(Group(*parts), title=title, border_style=colour, width=self._width, padding=(0, 1))
 
     def _facts(self, moment: Moment) -> Table:
         facts = Table.grid(padding=(0, 2))
@@ -181,7 +178,7 @@ class LiveView:
         facts.add_row("feed", f"{moment.title} [dim]({moment.phase} of {moment.phases})[/dim]")
         speed = Text(f"{millions(moment.speeds[-1]):<18}" if moment.speeds else " " * 18, style="bold")
         facts.add_row("speed", speed + Text(spark(moment.speeds), style="cyan"))
-        facts.add_row("", Text(" " * 18 + marks(moment), style="yellow"))
+        facts.add_row("change", Text(" " * 18 + marks(moment), style="yellow"))
         facts.add_row("plan", Text(moment.plan, style="bold yellow"))
         last = moment.changes[-1] if moment.changes else None
         said = (
@@ -213,6 +210,11 @@ class LiveView:
         for _ in range(6 - len(moment.stairs)):
             table.add_row("")
         return table
+
+    def _words(self, moment: Moment) -> Text:
+        *words, last = closing(moment)
+        mark, colour = ("✓", "green") if moment.clean else ("✗", "red")
+        return Text.assemble("\n".join(words), (f"\n{mark} {last}", f"bold {colour}"))
 
     def _sums(self, moment: Moment) -> Group:
         style = "green" if moment.clean else "bold red"

@@ -211,7 +211,7 @@ def test_in_a_terminal_it_draws_one_picture():
         **os.environ,
         "TERM": "xterm-256color",
         "COLUMNS": "80",
-        "LINES": "40",
+        "LINES": "24",
         "LC_ALL": "C.UTF-8",
     }
     with subprocess.Popen(COMMAND, cwd=ROOT, stdout=worker, stderr=worker, env=environment) as process:
@@ -227,8 +227,9 @@ def test_in_a_terminal_it_draws_one_picture():
             drawn += piece
         assert process.wait(timeout=60) == 0
     os.close(main)
-    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", drawn.decode())
-    lines = plain.replace("\r", "").splitlines()
+    lined = re.sub(r"\x1b\[\d*A", "\n", drawn.decode())  # a step up ends a line too
+    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", lined).replace("\r", "")
+    lines = plain.splitlines()
     assert max(map(len, lines)) <= 80
     assert any("STAIR" in line for line in lines) and any("▲" in line for line in lines)
-    assert "0 lost, 0 repeated, 0 wrong" in plain and "✓ exact" in lines[-2]
+    assert "0 lost, 0 repeated, 0 wrong" in plain and "✓ 0 lost" in lines[-2]
