@@ -12,7 +12,7 @@ BATCHES = {1: 1000, 64: 64, 1024: 16, 4096: 8, 16384: 2}
 
 
 @pytest.mark.parametrize("size", BATCHES)
-def bench_batches(size, contest, ratio_row, row):
+def test_batches(size, contest, ratio_row, row):
     """One row goes through `push`, the others through `push_all`; the limits take the chunk as a whole."""
     contestants, events = race(Workload(4, 10_000, 10_000), size=size, batches=BATCHES[size])
     timings = contest(contestants, events)

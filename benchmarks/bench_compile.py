@@ -7,7 +7,7 @@ from pathlib import Path
 from benchmarks.compiling import start
 
 
-def bench_compile(benchmark, row, tmp_path: Path):
+def test_compile(benchmark, row, tmp_path: Path):
     """A cold start compiles every kernel; a warm one, a plan change and another query compile nothing."""
     cold = start(tmp_path)
     warm = []

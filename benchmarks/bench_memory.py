@@ -13,7 +13,7 @@ WINDOWS = (8_000, 10_000, 17_000, 100_000)
 
 @pytest.mark.parametrize("window", WINDOWS)
 @pytest.mark.parametrize("shape", SHAPES)
-def bench_memory(shape, window, benchmark, row):
+def test_memory(shape, window, benchmark, row):
     """As the engine's statistics tell it, in its steady state."""
     work = Workload(4, window, window, shape=shape)
     memory, statistics = benchmark.pedantic(steady, args=(work,), rounds=1, iterations=1)

@@ -8,7 +8,7 @@ from benchmarks.migrate import changes
 
 
 @pytest.mark.parametrize("background", [0, 4096])
-def bench_migrate(background, contest, row):
+def test_migrate(background, contest, row):
     """The call, the longest batch after it, and the speed when all STAIRs are complete again."""
     made, contestants, events = changes(background=background)
     timings = contest(contestants, events, rounds=40)

@@ -12,7 +12,7 @@ WINDOWS = (1_000, 10_000, 100_000, 1_000_000)
 
 
 @pytest.mark.parametrize("window", WINDOWS)
-def bench_windows(window, contest, ratio_row):
+def test_windows(window, contest, ratio_row):
     """Each size beside the hand-written joins, which count the same results."""
     timings = contest(*race(Workload(4, window, window)))
     ratio_row("windows, million events/s", f"{window:,} rows", timings)
@@ -37,7 +37,7 @@ def growth(windows: tuple[int, ...] = WINDOWS) -> tuple[Race, int]:
     return contestants, events
 
 
-def bench_growth(contest, row):
+def test_growth(contest, row):
     """The cost of an event, as a multiple of that with the smallest window."""
     timings = contest(*growth())
     title = "windows, cost of an event"
