@@ -6,7 +6,6 @@ It stands outside the engine on purpose: what it decides is handed to ``Eddy.mig
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import prod
 
 import numpy as np
 import numpy.typing as npt
@@ -57,7 +56,8 @@ class Sample:
 
     def composites(self, streams: Sequence[str]) -> float:
         """How many live composites of these streams are to be expected."""
-        return float(prod(self._counts[name] for name in streams).sum())
+        counts = [self._counts[name] for name in streams]
+        return float(np.multiply.reduce(counts).sum())
 
     def cost(self, tree: Tree) -> float:
         """The live composites below the root: the root's are the results, the same under every plan."""
