@@ -42,11 +42,20 @@ def mark_rows(streams, table, marks, ends):  # type: ignore[no-untyped-def]
             deficit[c] = max(table[NEXT, c] - table[LOW, c] - table[PARAM, c], _NEVER)
         table[NEXT, c] -= deficit[c]
     if n <= _FEW:
+        flat = marks.reshape(m * n)
         for c in range(n):
-            d, base, own = deficit[c], ends[0, c], np.int32(c)
-            for i in range(m):
-                d = np.int32(d + np.int32(streams[i] == own))
-                marks[i, c] = base + max(d, zero)
+            # Indexed without a sign, which spares the test for an index from the end.
+            d, base, own, at = deficit[c], ends[0, c], np.int32(c), uint64(c)
+            if d == zero:
+                for i in range(m):
+                    d = np.int32(d + np.int32(streams[i] == own))
+                    flat[at] = base + d
+                    at += uint64(n)
+            else:
+                for i in range(m):
+                    d = np.int32(d + np.int32(streams[i] == own))
+                    flat[at] = base + max(d, zero)
+                    at += uint64(n)
             deficit[c] = d
     else:
         for i in range(m):

@@ -38,3 +38,15 @@ def test_a_full_batch(streams, span):
     """Batches of the usual size, with times that need one digit of the sort or many."""
     rng = np.random.default_rng(span)
     check([sorted(rng.integers(-span, span, 4096 // streams).tolist()) for _ in range(streams)])
+
+
+@given(st.lists(st.integers(0, 4), max_size=60), st.sampled_from([-(2**63), -7, 0, 2**62]), st.booleans())
+@settings(max_examples=100, deadline=None)
+def test_event_numbers_as_times(turns, first, repeat):
+    """Consecutive numbers are merged without sorting, and told apart from numbers with one twice."""
+    feeds: list[list[int]] = [[] for _ in range(5)]
+    for i, s in enumerate(turns):
+        feeds[s].append(first + i)
+    if repeat and turns:
+        feeds[turns[0]].insert(0, first)
+    check(feeds)
