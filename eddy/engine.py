@@ -150,6 +150,7 @@ class Eddy:
         self._pushes += 1
         self._settle_outstanding()
         if max_rows is not None:
+            self._outstanding.append((None, self._lows_before))
             self._drawing = self._draw(arrivals, max_rows)
             return self._drawing
         if len(arrivals.streams) <= self.batch_size:

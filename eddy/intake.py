@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
-from attrs import frozen
+from attrs import define
 from numpy.typing import NDArray
 
 from eddy.columns import normalise
@@ -23,9 +23,9 @@ from eddy.types import Column
 Keys = NDArray[np.int64]
 
 
-@frozen(eq=False)
+@define(eq=False)
 class Part:
-    """The rows of one stream."""
+    """The rows of one stream. (Not frozen: that would take as long as the rest of its preparation.)"""
 
     stream: int
     columns: dict[str, Column]
@@ -37,7 +37,7 @@ class Part:
     """Index of each row's event in the batch."""
 
 
-@frozen(eq=False)
+@define(eq=False)
 class Arrivals:
     """A batch of events in arrival order."""
 

@@ -33,6 +33,7 @@ class StreamState:
         self.classes = classes
         self.own = [Key((c,)) for c in classes] or [Key(row=number)]
         self.stairs = {key: Stair(name, (number,), first_row) for key in self.own}
+        self.next_row = first_row
         self.indexes: dict[Residual, tuple[Expression, SortedIndex]] = {}
 
     @property
@@ -66,25 +67,31 @@ class StreamState:
         return out
 
     def _keys(self, key: Key, by_class: dict[int, Keys], first: int, n: int) -> Keys:
+        if len(key.classes) == 1:
+            return by_class[key.classes[0]]
         if key.row is not None:
             return np.arange(first, first + n) & 0xFFFFFFFF
         if not key.classes:
             return np.zeros(n, np.int64)
-        if len(key.classes) == 1:
-            return by_class[key.classes[0]]
         keys = by_class[key.classes[0]].copy()
         for c in key.classes[1:]:
             mix_into(keys, by_class[c])
         return keys
 
-    def begin(self, floor: NDArray[np.int32], lows: list[int], counts: list[int]) -> None:
-        """Begin a batch: rows below the stream's low-water row are dead."""
-        nothing = (counts[self.number], counts[self.number])
+    def begin(self, low: int, count: int) -> None:
+        """Begin a batch: rows below ``low`` are dead, the next one is ``count``."""
+        self.next_row = count
+        nothing = (count, count)
         for stair in self.stairs.values():
-            stair.begin(floor, lows, counts)
+            stair.begin_rows(low, count)
             stair.delta = nothing
         for _, index in self.indexes.values():
-            index.expire(lows[self.number])
+            index.expire(low)
+
+    def review(self) -> None:
+        """Now and then: give memory back."""
+        for stair in self.stairs.values():
+            stair.review()
 
     def append(
         self,
@@ -95,10 +102,11 @@ class StreamState:
     ) -> None:
         """Store a batch's rows; those not kept only have their number."""
         n = len(events)
-        first = self.base.tail
+        first = self.next_row
+        flags, delta = ALL if kept is None else kept, (first, first + n)
         for key, stair in self.stairs.items():
-            stair.append_rows(self._keys(key, by_class, first, n), events, ALL if kept is None else kept)
-            stair.delta = (first, first + n)
+            stair.append_rows(self._keys(key, by_class, first, n), events, flags)
+            stair.delta = delta
         for expression, index in self.indexes.values():
             values = as_bounds(expression.evaluate(lambda _, column: columns[column]), n, np.nan)
             rows = np.arange(first, first + n)

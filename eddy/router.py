@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from attrs import define
@@ -16,9 +17,13 @@ from stairs import Ring, Stair
 from stairs.holes import Keys
 from stairs.key_kernels import fetch_keys, key_by_row, link, mix_into, read_component_keys, read_keys, verify
 from stairs.layout import ROWS
-from stairs.probe_kernels import probe, scan
+from stairs.probe_kernels import BLOCK, probe_for, scan
 from stairs.ring_kernels import append_keys, keep
 from stairs.stair import ALL
+
+
+REVIEW = 64
+"""Batches between two looks at whether rings have become too large."""
 
 
 @define(eq=False)
@@ -28,6 +33,7 @@ class Hop:
     step: Step
     source: Ring
     target: Stair
+    kernel: Any
     place: NDArray[np.int64]
     verified: list[tuple[int, Stair, int, Stair]]
     """Components to compare exactly, by their leaves, where the key is a mix of several."""
@@ -60,12 +66,13 @@ class Router:
         self.halts: list[Halt] = []
         self.results = [Ring(len(streams), hashed=False) for _ in range(3)]
         self.composites_built = 0
-        self._join = scan if nested else probe
         self._nested = nested
         self._writers: dict[int, tuple[Halt, StairId]] = {}
         self._spare: dict[int, list[Ring]] = {}
         self._places: list[Ring] = []
+        self._batches = 0
         self._cursor = np.zeros(4, np.int64)
+        self._waiting = np.zeros((2, BLOCK + 1), np.int32)
         self.floor = np.array([[s.base.low for s in streams]], np.int64).astype(np.int32)
         """Rows below are dead at every event to come."""
         self.marks = self.floor
@@ -154,7 +161,8 @@ class Router:
             asked = [(ours.index(s), leaf) for s, leaf in (self._attribute(c, ours) for c in carrier.key.classes)]
         place = np.array([ROWS + both.index(s) for s in ours + theirs], np.int64)
         theta = Theta(step, self.streams, self._nested) if not classes else None
-        return Hop(step, places[step.source], target, place, verified, asked, theta, bool(classes) and not verified and not step.residuals)
+        kernel = scan if self._nested else probe_for(len(ours), len(theirs))
+        return Hop(step, places[step.source], target, kernel, place, verified, asked, theta, bool(classes) and not verified and not step.residuals)
 
     def _attribute(self, c: int, streams: tuple[int, ...]) -> tuple[int, Stair]:
         """A stream among these that carries a key class, and its leaf under it."""
@@ -174,10 +182,16 @@ class Router:
         """Begin a batch: what is dead at ``floor`` goes, and holes whose rows died are seen to."""
         expired = [(stair, self._expired(stair, lows)) for stair in self.stairs.values() if stair.holes is not None]
         self.floor = self.marks = floor.reshape(1, -1)
+        self._batches += 1
+        review = self._batches % REVIEW == 0
         for stream in self.streams:
-            stream.begin(floor, lows, counts)
+            stream.begin(lows[stream.number], counts[stream.number])
+            if review:
+                stream.review()
         for stair in self.stairs.values():
             stair.begin(floor, lows, counts)
+            if review:
+                stair.review(floor)
         for place in self._places:
             place.clear()
             place.delta = (place.tail, place.tail)
@@ -210,7 +224,7 @@ class Router:
                 if low == high:
                     continue
                 if hop.plain and hop.target.holes is None:
-                    self._join_all(hop.source, low, high, hop.target, out, hop.place, 1)
+                    self._join(hop.kernel, hop.source, low, high, hop.target, out, hop.place, marks, 1)
                 else:
                     self.hop(hop, hop.source, low, high, out, 1)
             stop = out.tail
@@ -242,14 +256,18 @@ class Router:
             target.promote(self._asked(hop, source, start, stop))
         decided = hop.verified or hop.step.residuals
         first = out.tail
-        for _ in self._join_into(source, start, stop, target, out, hop.place, ordered):
+        marks, cursor = self.marks if ordered else self.floor, self._cursor
+        cursor[0], cursor[1], cursor[2], cursor[3] = start, stop, 0, 0
+        done = 0
+        while not done:
+            done = hop.kernel(
+                source.state, target.state, out.state, hop.place, target.streams, marks, ordered, cursor, self._waiting
+            )
             if decided:
                 self._decide(hop, out, first)
-            if out.is_full:
+                first = out.tail
+            if not done and out.is_full:
                 yield
-            first = out.tail
-        if decided:
-            self._decide(hop, out, first)
 
     def _decide(self, hop: Hop, out: Ring, first: int) -> None:
         """Of the matches from ``first`` on only those stay that really are: exact keys, all other predicates."""
@@ -261,22 +279,25 @@ class Router:
         if hop.step.residuals:
             keep(out.state, first, decide(hop.step.residuals, hop.step.streams, self.streams, out, first, self.newest))
 
-    def _join_all(
-        self, source: Ring, start: int, stop: int, target: Stair, out: Ring, place: NDArray[np.int64], ordered: int
+    def _join(
+        self,
+        kernel: Any,
+        source: Ring,
+        start: int,
+        stop: int,
+        target: Stair,
+        out: Ring,
+        place: NDArray[np.int64],
+        marks: NDArray[np.int32],
+        ordered: int,
     ) -> None:
-        """The whole join of a range with a target, with room made as it is needed."""
-        for _ in self._join_into(source, start, stop, target, out, place, ordered):
+        """A probe and nothing else, with room made as it is needed."""
+        cursor, waiting = self._cursor, self._waiting
+        cursor[0], cursor[1], cursor[2], cursor[3] = start, stop, 0, 0
+        while not kernel(
+            source.state, target.state, out.state, place, target.streams, marks, ordered, cursor, waiting
+        ):
             out.grow()
-
-    def _join_into(
-        self, source: Ring, start: int, stop: int, target: Stair, out: Ring, place: NDArray[np.int64], ordered: int
-    ) -> Iterator[None]:
-        marks = self.marks if ordered else self.floor
-        cursor = self._cursor
-        cursor[0], cursor[1], cursor[3] = start, stop, 0
-        join, streams = self._join, target.streams
-        while not join(source.state, target.state, out.state, place, streams, marks, ordered, cursor):
-            yield
 
     def _asked(self, hop: Hop, source: Ring, start: int, stop: int) -> Keys:
         """The keys by which the target knows its holes, of the entries that probe it."""
@@ -343,7 +364,7 @@ class Router:
         wanted.reserve(len(keys))
         append_keys(wanted.state, keys)
         place = np.arange(ROWS, ROWS + stair.components)
-        self._join_all(wanted, wanted.base, wanted.tail, stair, out, place, 0)
+        self._join(probe_for(0, 0), wanted, wanted.base, wanted.tail, stair, out, place, self.floor, 0)
         self._give(wanted)
 
     def _take(self, components: int) -> Ring:

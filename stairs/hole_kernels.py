@@ -10,7 +10,8 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-from stairs.layout import FLAGS, KERNEL, KEY_HIGH, KEY_LOW, LONGS, LOW, NEXT, SHIFT, STATE, TAIL
+from stairs.kernel import kernel, part
+from stairs.layout import FLAGS, KEY_HIGH, KEY_LOW, LONGS, LOW, NEXT, SHIFT, STATE, TAIL
 from stairs.probe_kernels import bucket
 
 UNKNOWN, FILLED, HOLE, DEMOTED = 0, 1, 2, 3
@@ -20,7 +21,7 @@ KEYMAP = nb.types.Tuple((LONGS, FLAGS, LONGS))
 """Keys, their states, and one number: how many are in the map."""
 
 
-@nb.njit(nb.uint64(LONGS, FLAGS, nb.int64), inline="always", **KERNEL)
+@part
 def place(keys, states, key):
     """The slot that holds the key, or the empty one where it belongs."""
     mask = np.uint64(keys.shape[0] - 1)
@@ -30,7 +31,7 @@ def place(keys, states, key):
     return slot
 
 
-@nb.njit(nb.boolean(STATE, nb.int64, nb.int64), inline="always", **KERNEL)
+@part
 def has_older_row(leaf, key, created):
     """Whether the leaf has a row with this key, not yet known dead, that is older than ``created``."""
     records, heads, _, meta = leaf
@@ -49,7 +50,7 @@ def has_older_row(leaf, key, created):
     return False
 
 
-@nb.njit(nb.int64(KEYMAP, STATE, nb.int64, LONGS, nb.int64, FLAGS, LONGS), **KERNEL)
+@kernel(nb.int64(KEYMAP, STATE, nb.int64, LONGS, nb.int64, FLAGS, LONGS))
 def classify(keymap, leaf, created, wanted, demand, filled, holes):
     """Set ``filled[i]`` for each wanted key; with ``demand`` list the holes once each and enter them as filled.
 
@@ -75,7 +76,7 @@ def classify(keymap, leaf, created, wanted, demand, filled, holes):
     return listed
 
 
-@nb.njit(nb.int64(KEYMAP, STATE, LONGS, LONGS), **KERNEL)
+@kernel(nb.int64(KEYMAP, STATE, LONGS, LONGS))
 def expire(keymap, leaf, expired, holes):
     """List the known holes among the keys of expired rows, once each, and enter them as filled; how many.
 
@@ -94,7 +95,7 @@ def expire(keymap, leaf, expired, holes):
     return listed
 
 
-@nb.njit(nb.void(KEYMAP, LONGS, nb.uint8), **KERNEL)
+@kernel(nb.void(KEYMAP, LONGS, nb.uint8))
 def enter(keymap, wanted, state):
     """Enter keys with a state, replacing the one they had."""
     keys, states, count = keymap
@@ -106,7 +107,7 @@ def enter(keymap, wanted, state):
         states[slot] = state
 
 
-@nb.njit(nb.void(KEYMAP, KEYMAP), **KERNEL)
+@kernel(nb.void(KEYMAP, KEYMAP))
 def rehash(old, new):
     """Enter all keys of one map into a larger one."""
     keys, states, _ = old
@@ -118,7 +119,7 @@ def rehash(old, new):
             new[2][0] += 1
 
 
-@nb.njit(nb.int64(KEYMAP, STATE, nb.int64, nb.int64, nb.int64, LONGS, LONGS), **KERNEL)
+@kernel(nb.int64(KEYMAP, STATE, nb.int64, nb.int64, nb.int64, LONGS, LONGS))
 def settle(keymap, leaf, cursor, steps, budget, holes, listed):
     """Walk the leaf's rows from ``cursor`` down, newest first, past keys that are filled.
 
@@ -148,7 +149,7 @@ def settle(keymap, leaf, cursor, steps, budget, holes, listed):
     return cursor
 
 
-@nb.njit(nb.void(STATE, nb.int64, FLAGS), **KERNEL)
+@kernel(nb.void(STATE, nb.int64, FLAGS))
 def unlink(state, start, chosen):
     """Take the chosen entries, counted from ``start``, out of their chains."""
     records, heads, _, meta = state
@@ -170,7 +171,7 @@ def unlink(state, start, chosen):
         records[slot, NEXT] = entry
 
 
-@nb.njit(nb.void(STATE, LONGS, FLAGS), **KERNEL)
+@kernel(nb.void(STATE, LONGS, FLAGS))
 def present(state, wanted, out):
     """Whether some entry has the key; entries that died but are not yet trimmed count."""
     records, heads, _, meta = state

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
+from stairs.kernel import kernel, part
 from stairs.layout import (
     BASE,
     FLAGS,
     INTS,
-    KERNEL,
     KEY_HIGH,
     KEY_LOW,
     LONGS,
@@ -23,7 +23,7 @@ from stairs.layout import (
 from stairs.probe_kernels import bucket
 
 
-@nb.njit(nb.int64(nb.int64, nb.int64), inline="always", **KERNEL)
+@part
 def mix(key, other):
     """Two keys in one, 64 bits: different pairs may collide, so a match on a mixed key is verified."""
     x = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(other)
@@ -31,14 +31,14 @@ def mix(key, other):
     return np.int64(x ^ (x >> np.uint64(29)))
 
 
-@nb.njit(nb.void(LONGS, LONGS), **KERNEL)
+@kernel(nb.void(LONGS, LONGS))
 def mix_into(keys, others):
     """``keys[i] = mix(keys[i], others[i])``."""
     for i in range(keys.shape[0]):
         keys[i] = mix(keys[i], others[i])
 
 
-@nb.njit(nb.void(STATE, LONGS, INTS, FLAGS), **KERNEL)
+@kernel(nb.void(STATE, LONGS, INTS, FLAGS))
 def append_rows(leaf, keys, events, kept):
     """Append rows to a leaf, whose ids are row numbers, and link those that are kept (``kept`` empty: all)."""
     records, heads, own_events, meta = leaf
@@ -66,7 +66,7 @@ def append_rows(leaf, keys, events, kept):
     meta[TAIL] = first + keys.shape[0]
 
 
-@nb.njit(nb.void(STATE, nb.int64, nb.int64, FLAGS), **KERNEL)
+@kernel(nb.void(STATE, nb.int64, nb.int64, FLAGS))
 def link(state, start, stop, kept):
     """Link the entries start..stop into their chains; those not kept (``kept`` empty: all are) into none.
 
@@ -86,7 +86,7 @@ def link(state, start, stop, kept):
         heads[head] = np.int32(entry)
 
 
-@nb.njit(nb.void(STATE, nb.int64, nb.int64, nb.int64, STATE, nb.int64), **KERNEL)
+@kernel(nb.void(STATE, nb.int64, nb.int64, nb.int64, STATE, nb.int64))
 def fetch_keys(state, start, stop, component, leaf, mixed):
     """Give the entries the key that their component has in ``leaf``, alone or mixed into the key they have."""
     records, lrecords = state[0], leaf[0]
@@ -102,7 +102,7 @@ def fetch_keys(state, start, stop, component, leaf, mixed):
         records[slot, KEY_LOW], records[slot, KEY_HIGH] = key_low, key_high
 
 
-@nb.njit(nb.void(STATE, nb.int64, nb.int64, nb.int64), **KERNEL)
+@kernel(nb.void(STATE, nb.int64, nb.int64, nb.int64))
 def key_by_row(state, start, stop, component):
     """Give the entries the row number of their component as key; 0 for every entry if there is none (-1)."""
     records = state[0]
@@ -113,7 +113,7 @@ def key_by_row(state, start, stop, component):
         records[slot, KEY_HIGH] = np.int32(0)
 
 
-@nb.njit(nb.void(STATE, nb.int64, LONGS), **KERNEL)
+@kernel(nb.void(STATE, nb.int64, LONGS))
 def read_keys(state, start, out):
     """The keys of the entries from ``start`` on."""
     records = state[0]
@@ -123,7 +123,7 @@ def read_keys(state, start, out):
         out[i] = (np.int64(records[slot, KEY_HIGH]) << 32) | np.int64(np.uint32(records[slot, KEY_LOW]))
 
 
-@nb.njit(nb.void(STATE, nb.int64, nb.int64, STATE, LONGS), **KERNEL)
+@kernel(nb.void(STATE, nb.int64, nb.int64, STATE, LONGS))
 def read_component_keys(state, start, component, leaf, out):
     """The keys that a component of the entries from ``start`` on has in ``leaf``."""
     records, lrecords = state[0], leaf[0]
@@ -133,7 +133,7 @@ def read_component_keys(state, start, component, leaf, out):
         out[i] = (np.int64(lrecords[row, KEY_HIGH]) << 32) | np.int64(np.uint32(lrecords[row, KEY_LOW]))
 
 
-@nb.njit(nb.void(STATE, nb.int64, nb.int64, STATE, nb.int64, STATE, FLAGS), **KERNEL)
+@kernel(nb.void(STATE, nb.int64, nb.int64, STATE, nb.int64, STATE, FLAGS))
 def verify(state, start, one, one_leaf, other, other_leaf, kept):
     """Clear ``kept`` where two components differ in an attribute: the exact test behind a mixed key."""
     records, ones, others = state[0], one_leaf[0], other_leaf[0]

@@ -35,5 +35,3 @@ LONGS = nb.int64[::1]
 FLAGS = nb.uint8[::1]
 STATE = nb.types.Tuple((RECORDS, INTS, INTS, LONGS))
 """A ring as the kernels see it: records, bucket heads, events of this batch, meta."""
-
-KERNEL = {"nogil": True, "cache": True, "boundscheck": False}

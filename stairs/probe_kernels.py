@@ -1,8 +1,8 @@
 """Joining: from the entries of one ring into the chains, or over the whole, of another.
 
 Both kernels append each match straight into the ring above, with the source's key. They stop when that ring is
-full and are called again with the same cursor: ``cursor`` holds the next source id, the end of the source range,
-the id within the chain and whether that id is set.
+full and are called again with the same cursor and list: ``cursor`` holds the next source id, the end of the source
+range, and how far the work at hand has come.
 
 ``ordered`` is 1 for arriving entries: a match must be older than the source's latest event and live at it, so that
 each pair is found once, from its later side. With 0 (filling a hole) every pair counts that is live at ``marks[0]``.
@@ -10,12 +10,14 @@ each pair is found once, from its later side. With 0 (filling a hole) every pair
 
 from __future__ import annotations
 
+from typing import Any
+
 import numba as nb
 import numpy as np
 
+from stairs.kernel import kernel, part
 from stairs.layout import (
     BASE,
-    KERNEL,
     KEY_HIGH,
     KEY_LOW,
     LONGS,
@@ -27,25 +29,21 @@ from stairs.layout import (
     STATE,
     TAIL,
 )
-from stairs.prefetch import prefetch
 
-SHORT = 6
-"""Streams of a composite that is cheaper to write in vain than to branch over."""
+BLOCK = 512
+"""Source entries that take their steps together."""
 
-BLOCK = 32
-"""Source entries whose first candidates are asked for at once."""
-
-PROBE = nb.int64(STATE, STATE, STATE, LONGS, LONGS, RECORDS, nb.int64, LONGS)
+PROBE = nb.int64(STATE, STATE, STATE, LONGS, LONGS, RECORDS, nb.int64, LONGS, RECORDS)
 
 
-@nb.njit(nb.int64(nb.int32, nb.int32, nb.int64), inline="always", **KERNEL)
+@part
 def bucket(low, high, shift):
     """Fibonacci hashing of the 64-bit key: the top bits of a product."""
     key = (np.uint64(np.uint32(high)) << np.uint64(32)) | np.uint64(np.uint32(low))
     return np.int64((key * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(shift))
 
 
-@nb.njit(nb.boolean(LONGS, nb.int64), inline="always", **KERNEL)
+@part
 def in_line(place, sources):
     """Whether the source's components stand at the front of the composite, in order: then they are copied in one go."""
     for j in range(sources):
@@ -54,80 +52,99 @@ def in_line(place, sources):
     return True
 
 
-@nb.njit(PROBE, **KERNEL)
-def probe(source, target, out, place, streams, marks, ordered, cursor):
-    """Follow the chain of each source entry's key; 1 when done, 0 when ``out`` is full.
+def unrolled(own: int, other: int) -> Any:
+    """The probe for sources of ``own`` streams and targets of ``other``; 0 and 0: of any number.
 
-    Whether a candidate matches cannot be predicted, so there is no branch on it: short composites are written in any
-    case, and the tail moves on if it was a match.
+    With fixed numbers the compiler unrolls the loops over components, which take most of the time otherwise.
     """
-    srec, _, sevents, smeta = source
-    trec, theads, tevents, tmeta = target
-    orec, _, oevents, ometa = out
-    smask, tmask, omask = srec.shape[0] - 1, trec.shape[0] - 1, orec.shape[0] - 1
-    sources, targets = srec.shape[1] - ROWS, trec.shape[1] - ROWS
-    tlow, tbase, shift = np.int32(tmeta[LOW]), np.int32(tmeta[BASE]), tmeta[SHIFT]
-    sbase, obase, tail = smeta[BASE], ometa[BASE], ometa[TAIL]
-    end = min(ometa[LOW] + orec.shape[0], obase + oevents.shape[0])
-    straight, short = in_line(place, sources), sources + targets <= SHORT
-    unordered = ordered == 0
-    floor = np.empty(targets, np.int32)
-    ahead = np.empty(BLOCK, np.int32)
-    i, stop, known, first = cursor[0], cursor[1], cursor[0], cursor[0]
-    while i < stop:
-        if i == known:
-            first, known = i, min(i + BLOCK, stop)
-            for j in range(first, known):
-                s = np.uint64(j & smask)
-                ahead[np.uint64(j - first)] = theads[np.uint64(bucket(srec[s, KEY_LOW], srec[s, KEY_HIGH], shift))]
-            for j in range(known - first):
-                prefetch(trec, np.int64(ahead[j] & tmask))
-        s, event = np.uint64(i & smask), sevents[np.uint64(i - sbase)]
-        low, high = srec[s, KEY_LOW], srec[s, KEY_HIGH]
-        moment = np.uint64(event * ordered)
-        for j in range(targets):
-            floor[j] = marks[moment, np.uint64(streams[j])]
-        # The ids of a leaf are its rows: there the first dead row ends the chain.
-        limit = floor[0] if targets == 1 and np.int32(floor[0] - tlow) > 0 else tlow
-        found = ahead[np.uint64(i - first)]
-        if cursor[3] == 1:
-            found, cursor[3] = np.int32(cursor[2]), 0
-        while np.int32(found - limit) >= 0:
-            if tail == end:
-                cursor[0], cursor[2], cursor[3] = i, found, 1
-                ometa[TAIL] = tail
+
+    @kernel(PROBE)
+    def probe(source, target, out, place, streams, marks, ordered, cursor, waiting):
+        """Follow the chains of the source entries' keys; 1 when done, 0 when ``out`` is full.
+
+        How long a chain is and which of its entries match cannot be predicted, so there is no branch on either. A block
+        of source entries takes one step along all its chains at a time: ``waiting`` lists the source entry and the
+        candidate of those that are not at their end, and is closed up as they reach it. Short composites are written in
+        any case, and the tail moves on if it was a match. All loads of a round are independent of each other.
+        """
+        srec, _, sevents, smeta = source
+        trec, theads, tevents, tmeta = target
+        orec, _, oevents, ometa = out
+        smask, tmask, omask = srec.shape[0] - 1, trec.shape[0] - 1, orec.shape[0] - 1
+        sources = own if own > 0 else srec.shape[1] - ROWS
+        targets = other if other > 0 else trec.shape[1] - ROWS
+        tlow, tbase, shift = np.int32(tmeta[LOW]), np.int32(tmeta[BASE]), tmeta[SHIFT]
+        sbase, obase, tail = smeta[BASE], ometa[BASE], ometa[TAIL]
+        end = min(ometa[LOW] + orec.shape[0], obase + oevents.shape[0])
+        straight, short, leaf = own == 0 and in_line(place, sources), own > 0, targets == 1
+        unordered = ordered == 0
+        stream = np.uint64(streams[0])
+        i, stop, active = cursor[0], cursor[1], cursor[2]
+        while i < stop or active > 0:
+            if active == 0:
+                upto = min(i + BLOCK, stop)
+                for entry in range(i, upto):
+                    s = np.uint64(entry & smask)
+                    found = theads[np.uint64(bucket(srec[s, KEY_LOW], srec[s, KEY_HIGH], shift))]
+                    waiting[0, np.uint64(active)], waiting[1, np.uint64(active)] = np.int32(entry - sbase), found
+                    active += np.int64(np.int32(found - tlow) >= 0)
+                i = upto
+            taken, left = min(active, end - tail), 0
+            if taken == 0 and active > 0:
+                cursor[0], cursor[2], ometa[TAIL] = i, active, tail
                 return 0
-            t = np.uint64(found & tmask)
-            age = np.int32(found - tbase)
-            theirs = tevents[np.uint64(max(age, 0))]
-            theirs = theirs if age >= 0 else np.int32(-1)
-            behind = np.int32(trec[t, ROWS] - floor[0])
-            for j in range(1, targets):
-                behind |= np.int32(trec[t, ROWS + j] - floor[j])
-            same = (trec[t, KEY_LOW] == low) & (trec[t, KEY_HIGH] == high)
-            match = same & (behind >= 0) & ((theirs < event) | unordered)
-            found = trec[t, NEXT]
-            if short or match:
-                o = np.uint64(tail & omask)
-                orec[o, KEY_LOW], orec[o, KEY_HIGH], orec[o, NEXT] = low, high, np.int32(tail)
-                if straight:
-                    for j in range(sources):
-                        orec[o, ROWS + j] = srec[s, ROWS + j]
-                else:
-                    for j in range(sources):
-                        orec[o, np.uint64(place[j])] = srec[s, ROWS + j]
-                for j in range(targets):
-                    orec[o, np.uint64(place[sources + j])] = trec[t, ROWS + j]
-                oevents[np.uint64(tail - obase)] = max(event, theirs)
-                tail += np.int64(match)
-        i += 1
-    cursor[0] = i
-    ometa[TAIL] = tail
-    return 1
+            for a in range(taken):
+                offset, found = waiting[0, a], waiting[1, a]
+                s, t = np.uint64((sbase + offset) & smask), np.uint64(found & tmask)
+                event, age = sevents[np.uint64(offset)], np.int32(found - tbase)
+                theirs = tevents[np.uint64(max(age, 0))]
+                theirs = theirs if age >= 0 else np.int32(-1)
+                moment = np.uint64(event * ordered)
+                floor = marks[moment, stream]
+                behind = np.int32(trec[t, ROWS] - floor)
+                for j in range(1, targets):
+                    behind |= np.int32(trec[t, ROWS + j] - marks[moment, np.uint64(streams[j])])
+                low, high = srec[s, KEY_LOW], srec[s, KEY_HIGH]
+                same = (trec[t, KEY_LOW] == low) & (trec[t, KEY_HIGH] == high)
+                match = same & (behind >= 0) & ((theirs < event) | unordered)
+                following = trec[t, NEXT]
+                if short or match:
+                    o = np.uint64(tail & omask)
+                    orec[o, KEY_LOW], orec[o, KEY_HIGH], orec[o, NEXT] = low, high, np.int32(tail)
+                    if straight:
+                        for j in range(sources):
+                            orec[o, ROWS + j] = srec[s, ROWS + j]
+                    else:
+                        for j in range(sources):
+                            orec[o, np.uint64(place[j])] = srec[s, ROWS + j]
+                    for j in range(targets):
+                        orec[o, np.uint64(place[sources + j])] = trec[t, ROWS + j]
+                    oevents[np.uint64(tail - obase)] = max(event, theirs)
+                    tail += np.int64(match)
+                # The ids of a leaf are its rows, in order: there the first dead row ends the chain.
+                alive = (np.int32(following - tlow) >= 0) & ((np.int32(following - floor) >= 0) | (not leaf))
+                waiting[0, np.uint64(left)], waiting[1, np.uint64(left)] = offset, following
+                left += np.int64(alive)
+            for a in range(taken, active):
+                waiting[0, left], waiting[1, left] = waiting[0, a], waiting[1, a]
+                left += 1
+            active = left
+        cursor[0], cursor[2], ometa[TAIL] = i, 0, tail
+        return 1
+
+    return probe
 
 
-@nb.njit(PROBE, **KERNEL)
-def scan(source, target, out, place, streams, marks, ordered, cursor):
+PROBES = {(own, other): unrolled(own, other) for own, other in ((1, 1), (1, 2), (2, 1), (3, 1), (1, 3), (0, 0))}
+
+
+def probe_for(sources: int, targets: int) -> Any:
+    """The probe from entries of so many streams into a STAIR of so many."""
+    return PROBES.get((sources, targets), PROBES[0, 0])
+
+
+@kernel(PROBE)
+def scan(source, target, out, place, streams, marks, ordered, cursor, waiting):
     """The same by nested loops: compare each source entry with every entry of the target."""
     srec, _, sevents, smeta = source
     trec, _, tevents, tmeta = target

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
+from stairs.kernel import kernel, part
 from stairs.layout import (
     BASE,
     FLAGS,
     INTS,
-    KERNEL,
     KEY_HIGH,
     KEY_LOW,
     LONGS,
@@ -24,7 +24,7 @@ from stairs.layout import (
 from stairs.probe_kernels import bucket
 
 
-@nb.njit(nb.boolean(RECORDS, nb.uint64, nb.int64, LONGS, INTS), inline="always", **KERNEL)
+@part
 def is_live(records, slot, entry, streams, marks):
     """An entry in some chain, all of whose components are live."""
     if records[slot, NEXT] == np.int32(entry):
@@ -35,7 +35,7 @@ def is_live(records, slot, entry, streams, marks):
     return True
 
 
-@nb.njit(nb.int64(STATE, LONGS, INTS), **KERNEL)
+@kernel(nb.int64(STATE, LONGS, INTS))
 def count_live(state, streams, marks):
     """How many entries are live."""
     records, _, _, meta = state
@@ -46,7 +46,7 @@ def count_live(state, streams, marks):
     return live
 
 
-@nb.njit(nb.int64(STATE, LONGS, INTS, nb.int64), **KERNEL)
+@kernel(nb.int64(STATE, LONGS, INTS, nb.int64))
 def reclaim(state, streams, marks, wanted):
     """Append live entries from the front again at the tail until ``wanted`` slots are free, or each was visited once.
 
@@ -74,7 +74,7 @@ def reclaim(state, streams, marks, wanted):
     return tail - last
 
 
-@nb.njit(nb.void(STATE, STATE), **KERNEL)
+@kernel(nb.void(STATE, STATE))
 def move(old, new):
     """Copy all entries to a ring of another size, under the same ids, and link them there."""
     records, _, events, meta = old
@@ -96,7 +96,7 @@ def move(old, new):
         nevents[i] = events[i]
 
 
-@nb.njit(nb.void(STATE), **KERNEL)
+@kernel(nb.void(STATE))
 def refresh_heads(state):
     """Point heads that are below the low-water id just below it, before 32-bit ids can come round to them."""
     _, heads, _, meta = state
@@ -106,7 +106,7 @@ def refresh_heads(state):
             heads[i] = np.int32(low - 1)
 
 
-@nb.njit(nb.void(STATE, nb.int64, FLAGS), **KERNEL)
+@kernel(nb.void(STATE, nb.int64, FLAGS))
 def keep(state, start, kept):
     """Close the gaps: of the entries from ``start`` to the tail only the kept ones stay, in order."""
     records, _, events, meta = state
@@ -116,12 +116,13 @@ def keep(state, start, kept):
             slot, copy = np.uint64((start + i) & mask), np.uint64(tail & mask)
             for j in range(records.shape[1]):
                 records[copy, j] = records[slot, j]
+            records[copy, NEXT] = np.int32(tail)
             events[tail - meta[BASE]] = events[offset + i]
             tail += 1
     meta[TAIL] = tail
 
 
-@nb.njit(nb.void(STATE, nb.int64, LONGS, LONGS, STATE), **KERNEL)
+@kernel(nb.void(STATE, nb.int64, LONGS, LONGS, STATE))
 def expand(source, start, which, keys, out):
     """Append copies of the source entries ``start + which[i]`` under the keys ``keys[i]``."""
     records, _, events, meta = source
@@ -138,7 +139,7 @@ def expand(source, start, which, keys, out):
     ometa[TAIL] = tail
 
 
-@nb.njit(nb.void(STATE, LONGS), **KERNEL)
+@kernel(nb.void(STATE, LONGS))
 def append_keys(state, keys):
     """Append entries that are nothing but a key: what to look up, older than every event of the batch."""
     records, _, events, meta = state
@@ -151,7 +152,7 @@ def append_keys(state, keys):
     meta[TAIL] = tail
 
 
-@nb.njit(nb.void(STATE, nb.int64, LONGS, LONGS, LONGS, nb.int64[:, ::1]), **KERNEL)
+@kernel(nb.void(STATE, nb.int64, LONGS, LONGS, LONGS, nb.int64[:, ::1]))
 def read_rows(state, start, order, streams, newest, out):
     """Row numbers in full, 64 bits, of the entries ``start + order[i]``; ``newest`` is each stream's next row."""
     records = state[0]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from stairs.hole_kernels import present, unlink
 from stairs.holes import Holes, Keys
 from stairs.key_kernels import append_rows, link, read_component_keys
-from stairs.layout import BASE, LOW
+from stairs.layout import BASE, LOW, TAIL
 from stairs.ring import SMALLEST, Ring, power_of_two
 from stairs.ring_kernels import count_live, reclaim, refresh_heads
 
@@ -23,9 +23,6 @@ DEAREST = 1.5
 
 FULLEST, EMPTIEST = 0.65, 0.28
 """Share of slots that are live: below EMPTIEST the ring shrinks, but not so far that FULLEST are."""
-
-REVIEW = 64
-"""Batches between two looks at whether the ring has become too large."""
 
 REFRESH = 1 << 29
 """Ids after which bucket heads are refreshed, long before 32 bits come round."""
@@ -62,8 +59,7 @@ class Stair(Ring):
         self.filler: Callable[[Stair, Keys], None] | None = None
         self.keys_filled = 0
         self._ages: deque[tuple[int, list[int]]] = deque()
-        self._peak = 0
-        self._batches = 0
+        self._most = 0
         self._refreshed = first
 
     @property
@@ -101,31 +97,24 @@ class Stair(Ring):
         """
         meta = self.state[3]
         low, tail, base = meta.tolist()[:3]
-        delta = tail - base
-        if self.leaf:
-            low = lows[self.stream]
-        else:
-            # All entries up to an id have rows below some count in every stream, so when one stream's window has
-            # passed that count they are all dead: no entry need be looked at.
-            ages = self._ages
-            if delta:
-                ages.append((tail, counts))
-            while ages and self._all_dead(ages[0][1], lows):
-                low = max(low, ages.popleft()[0])
+        # All entries up to an id have rows below some count in every stream, so when one stream's window has
+        # passed that count they are all dead: no entry need be looked at.
+        ages = self._ages
+        if tail > base:
+            ages.append((tail, counts))
+        while ages and self._all_dead(ages[0][1], lows):
+            low = max(low, ages.popleft()[0])
         meta[LOW] = low
         meta[BASE] = tail
         events = len(self.state[2])
-        if events > 8 * max(SMALLEST, delta):
-            events //= 2
-            self.state = (*self.state[:2], np.empty(events, np.int32), meta)
-        if self.leaf:
-            if tail - low > self._peak:
-                self._peak = tail - low
-        elif self.capacity - (tail - low) < events:
+        if self.capacity - (tail - low) < events:
             self._make_room(floor, events)
-        self._batches += 1
-        if self._batches >= REVIEW:
-            self._review(floor)
+
+    def begin_rows(self, low: int, count: int) -> None:
+        """The same for a leaf, whose ids are rows: ``count`` is the next one."""
+        meta = self.state[3]
+        meta[LOW] = low
+        meta[BASE] = count
 
     def _all_dead(self, counts: list[int], lows: list[int]) -> bool:
         for stream in self.stream_list:
@@ -141,32 +130,41 @@ class Stair(Ring):
         if moved > DEAREST * freed or capacity - (self.tail - self.low) < wanted:
             self.resize(2 * capacity)
 
-    def _review(self, floor: NDArray[np.int32]) -> None:
-        """Now and then: give memory back, and keep stale 32-bit ids from coming round."""
-        self._batches = 0
+    def review(self, floor: NDArray[np.int32] | None = None) -> None:
+        """Now and then, at the beginning of a batch: give memory back, and keep stale 32-bit ids from coming round.
+
+        ``floor``: low-water rows of all streams; not needed for a leaf, where every entry is live.
+        """
         low, tail = self.low, self.tail
         if tail - self._refreshed > REFRESH:
             refresh_heads(self.state)
             self._refreshed = tail
         events = len(self.state[2])
-        if self.leaf:
-            held, self._peak = self._peak, tail - low
-        else:
-            held = count_live(self.state, self.streams, floor)
-        capacity = power_of_two(int((held + events) / FULLEST)) if not self.leaf else power_of_two(2 * held)
-        if 2 * capacity <= self.capacity and held < EMPTIEST * self.capacity:
-            if not self.leaf:
+        if events > 8 * max(SMALLEST, self._most):
+            events //= 2
+            self.state = (*self.state[:2], np.empty(events, np.int32), self.state[3])
+        self._most = 0
+        live = tail - low if floor is None else count_live(self.state, self.streams, floor)
+        capacity = power_of_two(int((live + events) / FULLEST))
+        if live < EMPTIEST * self.capacity and capacity < self.capacity:
+            if floor is not None:
                 reclaim(self.state, self.streams, floor, self.capacity)
-            if self.tail - self.low <= capacity:
-                self.resize(capacity)
+            self.resize(capacity)
 
     def append_rows(self, keys: Keys, events: NDArray[np.int32], kept: NDArray[np.uint8] = ALL) -> None:
         """Insert a batch's rows into a leaf; rows not kept have their number and nothing else."""
-        self.reserve(len(keys))
+        n = len(keys)
+        records, _, own, meta = self.state
+        if n > len(own) or meta[TAIL] + n - meta[LOW] > len(records):
+            self.reserve(n)
+        if n > self._most:
+            self._most = n
         append_rows(self.state, keys, events, kept)
 
     def insert(self, start: int, stop: int) -> None:
         """Link entries already appended; those whose key is a hole are dropped."""
+        if stop - start > self._most:
+            self._most = stop - start
         flags = ALL if self.holes is None else self.holes.filled_of(self.hole_keys(start, stop))
         link(self.state, start, stop, flags)
 
