@@ -64,9 +64,7 @@ $(INSTALLED): setup.cfg
 	@$(BIN)/python -m pip install --disable-pip-version-check -e '.[dev]'
 	@touch $@
 
-# A cached kernel is thought good while its own file is unchanged, whatever becomes of kernels and constants that it
-# takes from others. So when one file with kernels changes, all are compiled anew.
+# Kernels compile when they are imported and stay in a cache; doing it here says what the wait is for.
 $(COMPILED): $(INSTALLED) $(KERNELS)
-	@find eddy stairs policies -name '*.nb[ic]' -exec rm -f {} +
 	@echo "Compiling kernels (half a minute, until one changes)"
 	@if $(BIN)/python -c 'import eddy'; then touch $@; fi
