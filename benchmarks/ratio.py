@@ -131,12 +131,14 @@ class Race:
         return Timings(seconds, events, self.results)
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Plain aligned columns, the first to the left and the others to the right."""
+def table(head: Sequence[str], rows: Iterable[Sequence[object]], left: Sequence[int] = (0,)) -> str:
+    """Plain aligned columns, those in `left` to the left and the others to the right."""
     cells = [list(head), *([f"{x:.2f}" if isinstance(x, float) else str(x) for x in row] for row in rows)]
     widths = [max(len(row[i]) for row in cells) for i in range(len(head))]
-    aligned = (str.ljust, *[str.rjust] * (len(head) - 1))
-    lines = ["  ".join(f(x, w) for f, x, w in zip(aligned, row, widths, strict=True)) for row in cells]
+    aligned = [str.ljust if i in left else str.rjust for i in range(len(head))]
+    lines = [
+        "  ".join(f(x, w) for f, x, w in zip(aligned, row, widths, strict=True)).rstrip() for row in cells
+    ]
     return "\n".join([lines[0], "  ".join("-" * w for w in widths), *lines[1:]])
 
 
