@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import weakref
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,6 +11,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from eddy import snapshot
 from eddy.chunks import chunks
 from eddy.errors import EddyError, PlanError, StateError
 from eddy.explain import explain, key_text
@@ -271,6 +273,41 @@ class Eddy:
         self._migrations += 1
         self._keys_filled += sum(_filled(stair) for stair in dropped)
         self.migration.begin([stair for stair in created if stair.holes is not None])
+
+    # -- snapshots -------------------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a snapshot: the live rows and the plan, in one file that replaces an older one in a single step.
+
+        It is as large as the windows; composites are not in it. The engine goes on as if nothing had happened.
+        """
+        self._check_drawn("save")
+        snapshot.save(self, path)
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        query: Query | None = None,
+        *,
+        plan: str | None = None,
+        routing: Routing | None = None,
+        migration: Migration | None = None,
+        feedback: Feedback | None = None,
+        batch_size: int | None = None,
+        joins: str | None = None,
+        seed: int | None = None,
+    ) -> Eddy:
+        """An engine that goes on where the saved one stood, and gives exactly the results that it would have given.
+
+        Composites are holes at first and fill as they are needed. ``query`` is needed only if the saved one has
+        predicates of your own (`eddy.predicate`). Plan, batch size, joins and seed are the saved ones unless given;
+        policies are not saved, only what they were called, so pass them again. StateError if there is no snapshot
+        to read, or not a whole one.
+        """
+        options: dict[str, Any] = {"plan": plan, "routing": routing, "migration": migration, "feedback": feedback}
+        options |= {"batch_size": batch_size, "joins": joins, "seed": seed}
+        return snapshot.load(cls, path, query, options)
 
     # -- what goes on ----------------------------------------------------------------------------------------------
 

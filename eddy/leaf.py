@@ -47,12 +47,9 @@ class StreamState:
         if found is None:
             base = self.base
             low, n = base.low, base.tail - base.low
-            entries = np.arange(low, low + n)
-            records = base.state[0]
-            kept = records[entries & (base.capacity - 1), NEXT] != entries.astype(np.int32)
-            keys = {c: self._stored_keys(c, low, n) for c in self.classes}
+            keys = {c: self.stored_keys(c, low, n) for c in self.classes}
             found = self.stairs[key] = Stair(self.name, (self.number,), low)
-            found.append_rows(self._keys(key, keys, low, n), np.full(n, -1, np.int32), kept.view(np.uint8))
+            found.append_rows(self._keys(key, keys, low, n), np.full(n, -1, np.int32), self.kept(low, n))
             found.state[3][BASE] = found.state[3][TAIL]
             found.delta = base.delta
         return found
@@ -61,10 +58,17 @@ class StreamState:
         """Drop leaves that neither the plan nor filling needs any more."""
         self.stairs = {key: stair for key, stair in self.stairs.items() if key in wanted or key in self.own}
 
-    def _stored_keys(self, c: int, low: int, n: int) -> Keys:
+    def stored_keys(self, c: int, first: int, n: int) -> Keys:
+        """The keys that n live rows from ``first`` on have in a key class."""
         out = np.empty(n, np.int64)
-        read_keys(self.stairs[Key((c,))].state, low, out)
+        read_keys(self.stairs[Key((c,))].state, first, out)
         return out
+
+    def kept(self, first: int, n: int) -> NDArray[np.uint8]:
+        """1 for each of n live rows from ``first`` on, 0 for those that a filter or a NULL key rules out."""
+        base, rows = self.base, np.arange(first, first + n)
+        linked: NDArray[np.bool_] = base.state[0][rows & (base.capacity - 1), NEXT] != rows.astype(np.int32)
+        return linked.view(np.uint8)
 
     def _keys(self, key: Key, by_class: dict[int, Keys], first: int, n: int) -> Keys:
         if len(key.classes) == 1:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 import numpy.typing as npt
 from attrs import define, field
@@ -76,6 +78,24 @@ class LowWater:
             self._resize()
             kernels.mark_times(streams, times, self._table, self._rings, marks, ends)
         return marks, ends[0], ends[1]
+
+    def times(self, c: int) -> Int64s:
+        """The times of the live rows of stream c, whose window ends by time."""
+        return self._rings[self._slots(c)]
+
+    def restore(self, lows: Sequence[int], counts: Sequence[int], times: Mapping[int, Int64s]) -> None:
+        """Take on the marks and counts of another, and the `times` of streams whose windows end by time."""
+        self._table[kernels.LOW] = self._table[kernels.BEFORE] = lows
+        self._table[kernels.NEXT] = counts
+        self._resize()
+        for c, values in times.items():
+            self._rings[self._slots(c)] = values
+
+    def _slots(self, c: int) -> Int64s:
+        """Where the rings hold the times of the live rows of stream c."""
+        rows = np.arange(self.lows[c], self.counts[c])
+        slots: Int64s = self._table[kernels.RING, c] + (rows & (self._table[kernels.SIZE, c] - 1))
+        return slots
 
     def _resize(self) -> None:
         """Give every ring the size that its rows now need, up to twice that."""

@@ -1,0 +1,219 @@
+"""Saving an engine and loading it again: the live rows and the plan, and nothing else.
+
+Composites follow from the rows, so none is saved: after loading every key of every composite STAIR is a hole,
+and fills when it is asked for. So a snapshot is as large as the windows, loads as quickly as its rows can be
+appended, and may be loaded under another plan, other policies, and a later version of the library.
+
+Of a row are saved the columns that the engine holds, in their own types; canonical keys and times only where
+they come from columns that it does not hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+from attrs import asdict, field, fields_dict, frozen, validators
+
+from eddy import arrow
+from eddy.conversion import convert
+from eddy.errors import EddyError
+from eddy.leaf import StreamState
+from eddy.query import Query
+from eddy.result import to_arrow
+from eddy.router import Router
+from eddy.snapshot_format import Path, SnapshotFile, damaged, opened, write
+from eddy.snapshot_query import check_same, describe, plan_value, read_plan, rebuilt
+from eddy.types import Array, Column
+from eddy.windows import uses_time
+
+if TYPE_CHECKING:
+    from eddy.engine import Eddy
+
+E = TypeVar("E", bound="Eddy")
+
+PIECE = 1 << 16
+"""Rows that are written, and loaded, at a time."""
+POLICIES = ("routing", "migration", "feedback")
+
+_int, _str, _dict = validators.instance_of(int), validators.instance_of(str), validators.instance_of(dict)
+
+
+@frozen
+class Saved:
+    """The header of a snapshot. Row numbers by stream, in the order of the query."""
+
+    library: str = field(validator=_str)
+    query: dict[str, Any] = field(validator=_dict)
+    plan: Any
+    batch_size: int = field(validator=_int)
+    joins: str = field(validator=_str)
+    seed: int = field(validator=_int)
+    policies: dict[str, str] = field(validator=_dict)
+    """What they were called: for people to read."""
+    first_row: int = field(validator=_int)
+    lows: list[int] = field(validator=validators.deep_iterable(_int))
+    nexts: list[int] = field(validator=validators.deep_iterable(_int))
+    now: int | None = field(validator=validators.optional(_int))
+    """Time of the newest event, in the query's unit, where a window uses time."""
+    counters: dict[str, int] = field(validator=_dict)
+
+
+def save(engine: Eddy, path: Path) -> None:
+    """Write a snapshot of the engine, which must not be in the middle of a push."""
+    from eddy import __version__
+
+    statistics, lowwater = engine.statistics(), engine._lowwater
+    saved = Saved(
+        library=__version__,
+        query=describe(engine.query),
+        plan=plan_value(engine._plan),
+        batch_size=engine.batch_size,
+        joins=engine.joins,
+        seed=int(engine.seed),
+        policies={what: type(getattr(engine, what)).__name__ for what in POLICIES},
+        first_row=engine._first_row,
+        lows=lowwater.lows.tolist(),
+        nexts=lowwater.counts.tolist(),
+        now=engine._intake.now,
+        counters={
+            "events": statistics.events,
+            "results": statistics.results,
+            "migrations": statistics.migrations,
+            "keys_filled": statistics.keys_filled,
+            "composites_built": engine._router.composites_built,
+            "decided": engine._decided,
+        },
+    )
+    tables = [(_schema(engine.query, state), _batches(engine, state)) for state in engine._streams]
+    write(path, asdict(saved), tables)
+
+
+def load(cls: type[E], path: Path, query: Query | None, options: dict[str, Any]) -> E:
+    """An engine that goes on where the saved one stood; ``options`` that are not None go before its own."""
+    with opened(path) as file:
+        with file.reading():
+            saved = Saved(**{name: file.header[name] for name in fields_dict(Saved)})
+            own = {"batch_size": saved.batch_size, "joins": saved.joins, "seed": saved.seed}
+            if query is None:
+                query = rebuilt(saved.query, file.path)
+            elif isinstance(query, Query):
+                check_same(saved.query, query, file.path)
+            else:
+                raise EddyError(f"query must be the eddy.Query of the snapshot, not {type(query).__name__}")
+        given = {name: value for name, value in options.items() if value is not None}
+        engine = cls(query, **{**own, **given}, _first_row=saved.first_row)
+        if "plan" not in given:
+            with file.reading():
+                engine._plan = read_plan(saved.plan, query.names)
+        _restore(engine, saved, file)
+    return engine
+
+
+# -- rows ----------------------------------------------------------------------
+
+
+def _schema(query: Query, state: StreamState) -> pa.Schema:
+    """What is saved of the rows of a stream."""
+    held, stream = state.payload.columns, query.streams[state.name]
+    keys = [c.members[state.name] for c in query.key_classes if state.name in c.members]
+    return pa.schema(
+        [pa.field("kept", pa.bool_())]
+        + [pa.field(f"value {name}", kind.arrow) for name, kind in held.items()]
+        + [pa.field(f"key {name}", pa.int64()) for name in keys if name not in held]
+        + [pa.field("time", pa.int64()) for _ in (1,) if uses_time(stream.window) and stream.time not in held]
+    )
+
+
+def _batches(engine: Eddy, state: StreamState) -> Iterator[pa.RecordBatch]:
+    """The live rows of a stream, PIECE at a time."""
+    query, lowwater, number = engine.query, engine._lowwater, state.number
+    schema = _schema(query, state)
+    members = {c.members[state.name]: c.index for c in query.key_classes if state.name in c.members}
+    low, stop = int(lowwater.lows[number]), int(lowwater.counts[number])
+    times = lowwater.times(number) if "time" in schema.names else None
+
+    def array(name: str, first: int, n: int) -> Any:
+        what, _, column = name.partition(" ")
+        if what == "value":
+            rows = np.arange(first, first + n)
+            return to_arrow(state.payload.take(column, rows), state.payload.columns[column])
+        if what == "kept":
+            return arrow.from_numpy(state.kept(first, n).view(np.bool_), None, pa.bool_())
+        if what == "key":
+            return arrow.from_numpy(state.stored_keys(members[column], first, n), None, pa.int64())
+        assert times is not None
+        return arrow.from_numpy(times[first - low : first - low + n], None, pa.int64())
+
+    def cut(first: int, n: int) -> Iterator[pa.RecordBatch]:
+        arrays = [array(name, first, n) for name in schema.names]
+        if any(isinstance(column, pa.ChunkedArray) for column in arrays):  # too much text for one
+            yield from cut(first, n // 2)
+            yield from cut(first + n // 2, n - n // 2)
+        else:
+            yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+    for first in range(low, stop, PIECE):
+        yield from cut(first, min(PIECE, stop - first))
+
+
+def _restore(engine: Eddy, saved: Saved, file: SnapshotFile) -> None:
+    """Give a new engine the rows, the plan and the counters of a snapshot; its composites are holes."""
+    times: dict[int, Array] = {}
+    for number, name in enumerate(engine.query.names):
+        low, stop = saved.lows[number], saved.nexts[number]
+        held = set(engine._streams[number].payload.columns)
+        state = engine._streams[number] = engine._stream(number, name, held, low)
+        batches = file.batches(number, _schema(engine.query, state))
+        found = [_append(engine, state, batch) for batch in batches]
+        state.begin(low, state.payload.next_row)
+        if not saved.first_row <= low <= stop == state.payload.next_row:
+            raise damaged(file.path, f"stream {name} has not the rows {low} to {stop}")
+        if uses_time(engine.query.streams[name].window):
+            times[number] = np.concatenate([np.empty(0, np.int64), *found])
+    engine._lowwater.restore(saved.lows, saved.nexts, times)
+    engine._intake.now = saved.now
+    router = engine._router = Router(
+        engine._compiler, engine._streams, engine.joins == "nested", engine._router.bounded
+    )
+    created, _, _ = router.install(engine._plan, fresh=False)
+    with file.reading():
+        counters = saved.counters
+        engine._events, engine._results = counters["events"], counters["results"]
+        engine._migrations, engine._keys_filled = counters["migrations"], counters["keys_filled"]
+        engine._decided, router.composites_built = counters["decided"], counters["composites_built"]
+    engine.migration.begin([stair for stair in created if not stair.complete])
+
+
+def _append(engine: Eddy, state: StreamState, batch: pa.RecordBatch) -> Array:
+    """Append rows as if they had come in former batches; returns their times, where the window needs them."""
+    query, name, n = engine.query, state.name, batch.num_rows
+    columns: dict[str, Column] = {}
+    for column, kind in state.payload.columns.items():
+        found = convert(f"stream {name}, column {column!r}", kind, batch.column(f"value {column}"))
+        if kind.kind == "string":
+            found = Column(engine._pool.encode(found.values), found.valid)
+        columns[column] = found
+    keys = {}
+    for key_class in query.key_classes:
+        member = key_class.members.get(name)
+        if member in columns:
+            keys[key_class.index] = key_class.encode(name, columns[member].values, columns[member].valid)[0]
+        elif member is not None:
+            keys[key_class.index] = _longs(batch.column(f"key {member}"))
+    kept = arrow.to_numpy(batch.column("kept"), np.dtype(np.bool_))
+    state.begin(state.base.low, state.payload.next_row)
+    state.payload.append(columns, n)
+    state.append(columns, keys, np.full(n, -1, np.int32), None if kept.all() else kept.view(np.uint8))
+    stream = query.streams[name]
+    if not uses_time(stream.window):
+        return np.empty(0, np.int64)
+    if stream.time in columns:
+        return query.time_of(name, columns[stream.time].values)
+    return _longs(batch.column("time"))
+
+
+def _longs(array: pa.Array) -> Array:
+    return np.require(arrow.to_numpy(array, np.dtype(np.int64)), np.int64, ["C", "A", "W"])

@@ -1,0 +1,143 @@
+"""The query and the plan of a snapshot as plain values, and whether a query is the one that was saved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from eddy.errors import EddyError, StateError
+from eddy.expressions import Expression
+from eddy.plan import Join, Leaf, Node, Orderings, Plan
+from eddy.predicate import Call
+from eddy.query import Query, Stream
+from eddy.sql import sql
+
+
+def describe(query: Query) -> dict[str, Any]:
+    """A query as JSON can hold it: its SQL, which can be read back, and its parts, which can be compared."""
+    windows = [list(pair) for pair in zip(*(column.tolist() for column in query.window_table()), strict=True)]
+    return {
+        "sql": str(query),
+        "functions": [str(call) for predicate in query.predicates for call in _calls(predicate)],
+        "streams": {
+            name: {
+                "columns": {column: kind.name for column, kind in stream.columns.items()},
+                "time": stream.time,
+                "window": str(stream.window),
+                "window_numbers": numbers,
+            }
+            for (name, stream), numbers in zip(query.streams.items(), windows, strict=True)
+        },
+        "time_unit": query.time_unit,
+        "where": [str(predicate) for predicate in query.predicates],
+        "select": [[output.name, output.stream, output.column] for output in query.select],
+        "cross": query.cross,
+    }
+
+
+def _calls(expression: Expression) -> Iterator[Expression]:
+    """The functions of the user's own in an expression: no text can hold them."""
+    if isinstance(expression, Call):
+        yield expression
+    for child in expression.children:
+        yield from _calls(child)
+
+
+def rebuilt(saved: Mapping[str, Any], path: str) -> Query:
+    """The query that was saved, made anew from its text."""
+    if saved["functions"]:
+        raise StateError(
+            f"the query of the snapshot {path!r} has a predicate that only your program knows, "
+            f"{saved['functions'][0]}: load it with Eddy.load(path, query=query)"
+        )
+    try:
+        streams = {name: Stream(of["columns"], time=of["time"]) for name, of in saved["streams"].items()}
+        return sql(saved["sql"], streams, cross=saved["cross"])
+    except EddyError as error:
+        raise StateError(
+            f"the query of the snapshot {path!r} cannot be read ({error}): "
+            "build it in your program and load with Eddy.load(path, query=query)"
+        ) from error
+
+
+def check_same(saved: Mapping[str, Any], query: Query, path: str) -> None:
+    """StateError unless the query is the saved one; predicates may be in another order."""
+    given = describe(query)
+    if not saved["functions"]:
+        try:
+            saved = describe(rebuilt(saved, path))  # in the words of this version of the library
+        except StateError:
+            pass
+    difference = next(_differences(saved, given), None)
+    if difference is not None:
+        raise StateError(
+            f"the query is not the one of the snapshot {path!r}: {difference}. "
+            "Load it with the query that it was saved with; another query needs an engine of its own"
+        )
+
+
+def _differences(saved: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[str]:
+    """What differs between two described queries, what matters most first."""
+    ours, theirs = given["streams"], saved["streams"]
+    if list(ours) != list(theirs):
+        yield f"its streams are {', '.join(ours)}, the snapshot's {', '.join(theirs)}"
+        return
+    for name, stream in ours.items():
+        other = theirs[name]
+        for column in {**stream["columns"], **other["columns"]}:
+            one, two = stream["columns"].get(column), other["columns"].get(column)
+            if one != two:
+                yield f"column {name}.{column} {_is(one)}, in the snapshot it {_is(two)}"
+        if stream["time"] != other["time"]:
+            yield f"the time of {name} {_is(stream['time'])}, in the snapshot it {_is(other['time'])}"
+        if stream["window_numbers"] != other["window_numbers"] or given["time_unit"] != saved["time_unit"]:
+            yield f"the window of {name} is {stream['window']}, in the snapshot it is {other['window']}"
+    for who, where, others in (
+        ("it", given["where"], saved["where"]),
+        ("the snapshot", saved["where"], given["where"]),
+    ):
+        for predicate in where:
+            if predicate not in others:
+                yield f"only {who} has the predicate {predicate}"
+    if given["cross"] != saved["cross"]:
+        yield f"cross is {given['cross']}, in the snapshot it is {saved['cross']}"
+    if given["select"] != saved["select"]:
+        names = [", ".join(output[0] for output in of["select"]) for of in (given, saved)]
+        yield f"it selects {names[0]}, the snapshot {names[1]}"
+
+
+def _is(what: str | None) -> str:
+    return "is missing" if what is None else f"is {what}"
+
+
+# -- plans ----------------------------------------------------------------------
+
+
+def plan_value(plan: Plan | Node) -> Any:
+    """A plan as JSON can hold it, whatever the streams are called: nested pairs, or a dict of orderings."""
+    if isinstance(plan, Orderings):
+        return {name: list(order) for name, order in plan.orders.items()}
+    return plan.name if isinstance(plan, Leaf) else [plan_value(plan.left), plan_value(plan.right)]
+
+
+def read_plan(value: Any, names: Sequence[str]) -> Plan:
+    """The plan that `plan_value` wrote; ValueError if it is none for these streams."""
+    if isinstance(value, dict):
+        if set(value) != set(names) or any(sorted([n, *o]) != sorted(names) for n, o in value.items()):
+            raise ValueError(f"the plan {value} is not for the streams {', '.join(names)}")
+        return Orderings({name: tuple(value[name]) for name in names})
+    plan = _node(value)
+    if not isinstance(plan, Join) or sorted(_leaves(value)) != sorted(names):
+        raise ValueError(f"the plan {value} is not for the streams {', '.join(names)}")
+    return plan
+
+
+def _node(value: Any) -> Node:
+    if isinstance(value, str):
+        return Leaf(value)
+    left, right = value
+    return Join(_node(left), _node(right))
+
+
+def _leaves(value: Any) -> list[str]:
+    return [value] if isinstance(value, str) else [name for part in value for name in _leaves(part)]
