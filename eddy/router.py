@@ -17,7 +17,7 @@ from stairs import Ring, Stair
 from stairs.holes import Keys
 from stairs.key_kernels import fetch_keys, key_by_row, link, mix_into, read_component_keys, read_keys, verify
 from stairs.layout import ROWS
-from stairs.probe_kernels import BLOCK, probe_for, scan
+from stairs.probe_kernels import BLOCK, join_for
 from stairs.ring_kernels import append_keys, keep
 from stairs.stair import ALL
 
@@ -67,6 +67,7 @@ class Router:
         self.results = [Ring(len(streams), hashed=False) for _ in range(3)]
         self.composites_built = 0
         self._nested = nested
+        self._fill_join = join_for(0, 0, nested, False)
         self._writers: dict[int, tuple[Halt, StairId]] = {}
         self._spare: dict[int, list[Ring]] = {}
         self._places: list[Ring] = []
@@ -161,7 +162,7 @@ class Router:
             asked = [(ours.index(s), leaf) for s, leaf in (self._attribute(c, ours) for c in carrier.key.classes)]
         place = np.array([ROWS + both.index(s) for s in ours + theirs], np.int64)
         theta = Theta(step, self.streams, self._nested) if not classes else None
-        kernel = scan if self._nested else probe_for(len(ours), len(theirs))
+        kernel = join_for(len(ours), len(theirs), self._nested, True)
         return Hop(step, places[step.source], target, kernel, place, verified, asked, theta, bool(classes) and not verified and not step.residuals)
 
     def _attribute(self, c: int, streams: tuple[int, ...]) -> tuple[int, Stair]:
@@ -224,9 +225,9 @@ class Router:
                 if low == high:
                     continue
                 if hop.plain and hop.target.holes is None:
-                    self._join(hop.kernel, hop.source, low, high, hop.target, out, hop.place, marks, 1)
+                    self._join(hop.kernel, hop.source, low, high, hop.target, out, hop.place, marks)
                 else:
-                    self.hop(hop, hop.source, low, high, out, 1)
+                    self.hop(hop, hop.source, low, high, out, True)
             stop = out.tail
             out.delta = (start, stop)
             if stop > start:
@@ -234,12 +235,12 @@ class Router:
                 if halt.stair is not None:
                     halt.stair.insert(start, stop)
 
-    def hop(self, hop: Hop, source: Ring, start: int, stop: int, out: Ring, ordered: int) -> None:
+    def hop(self, hop: Hop, source: Ring, start: int, stop: int, out: Ring, ordered: bool) -> None:
         """Append to ``out`` all matches of the source's entries start..stop."""
         for _ in self.matches(hop, source, start, stop, out, ordered):
             out.grow()
 
-    def matches(self, hop: Hop, source: Ring, start: int, stop: int, out: Ring, ordered: int = 1) -> Iterator[None]:
+    def matches(self, hop: Hop, source: Ring, start: int, stop: int, out: Ring, ordered: bool = True) -> Iterator[None]:
         """The same, but yields whenever ``out`` is full: the caller makes room, or takes what is there."""
         if hop.theta is None:
             yield from self._probe(hop, source, start, stop, out, ordered)
@@ -250,18 +251,19 @@ class Router:
             pairs.clear()
         self._give(pairs)
 
-    def _probe(self, hop: Hop, source: Ring, start: int, stop: int, out: Ring, ordered: int) -> Iterator[None]:
+    def _probe(self, hop: Hop, source: Ring, start: int, stop: int, out: Ring, ordered: bool) -> Iterator[None]:
         target = hop.target
         if target.holes is not None:
             target.promote(self._asked(hop, source, start, stop))
         decided = hop.verified or hop.step.residuals
         first = out.tail
         marks, cursor = self.marks if ordered else self.floor, self._cursor
+        join = hop.kernel if ordered else self._fill_join
         cursor[0], cursor[1], cursor[2], cursor[3] = start, stop, 0, 0
         done = 0
         while not done:
-            done = hop.kernel(
-                source.state, target.state, out.state, hop.place, target.streams, marks, ordered, cursor, self._waiting
+            done = join(
+                source.state, target.state, out.state, hop.place, target.streams, marks, cursor, self._waiting
             )
             if decided:
                 self._decide(hop, out, first)
@@ -289,13 +291,12 @@ class Router:
         out: Ring,
         place: NDArray[np.int64],
         marks: NDArray[np.int32],
-        ordered: int,
     ) -> None:
         """A probe and nothing else, with room made as it is needed."""
         cursor, waiting = self._cursor, self._waiting
         cursor[0], cursor[1], cursor[2], cursor[3] = start, stop, 0, 0
         while not kernel(
-            source.state, target.state, out.state, place, target.streams, marks, ordered, cursor, waiting
+            source.state, target.state, out.state, place, target.streams, marks, cursor, waiting
         ):
             out.grow()
 
@@ -354,7 +355,7 @@ class Router:
         else:
             self._replay(below[0], carrier, keys, entries)
         start = out.tail
-        self.hop(hop, entries, entries.base, entries.tail, out, 0)
+        self.hop(hop, entries, entries.base, entries.tail, out, False)
         self.rekey(halt.rekey, out, start, out.tail)
         self._give(entries)
 
@@ -364,7 +365,7 @@ class Router:
         wanted.reserve(len(keys))
         append_keys(wanted.state, keys)
         place = np.arange(ROWS, ROWS + stair.components)
-        self._join(probe_for(0, 0), wanted, wanted.base, wanted.tail, stair, out, place, self.floor, 0)
+        self._join(self._fill_join, wanted, wanted.base, wanted.tail, stair, out, place, self.floor)
         self._give(wanted)
 
     def _take(self, components: int) -> Ring:

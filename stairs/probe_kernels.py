@@ -4,8 +4,8 @@ Both kernels append each match straight into the ring above, with the source's k
 full and are called again with the same cursor and list: ``cursor`` holds the next source id, the end of the source
 range, and how far the work at hand has come.
 
-``ordered`` is 1 for arriving entries: a match must be older than the source's latest event and live at it, so that
-each pair is found once, from its later side. With 0 (filling a hole) every pair counts that is live at ``marks[0]``.
+``ordered`` kernels are for arriving entries: a match must be older than the source's latest event and live at it, so
+that each pair is found once, from its later side. The others fill holes: every pair counts that is live at ``marks[0]``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from stairs.layout import (
 BLOCK = 512
 """Source entries that take their steps together."""
 
-PROBE = nb.int64(STATE, STATE, STATE, LONGS, LONGS, RECORDS, nb.int64, LONGS, RECORDS)
+PROBE = nb.int64(STATE, STATE, STATE, LONGS, LONGS, RECORDS, LONGS, RECORDS)
 
 
 @part
@@ -52,14 +52,14 @@ def in_line(place, sources):
     return True
 
 
-def unrolled(own: int, other: int) -> Any:
-    """The probe for sources of ``own`` streams and targets of ``other``; 0 and 0: of any number.
+def probing(own: int, other: int, ordered: bool) -> Any:
+    """The probe from entries of ``own`` streams into STAIRs of ``other``; 0 and 0: of any number.
 
     With fixed numbers the compiler unrolls the loops over components, which take most of the time otherwise.
     """
 
     @kernel(PROBE)
-    def probe(source, target, out, place, streams, marks, ordered, cursor, waiting):
+    def probe(source, target, out, place, streams, marks, cursor, waiting):
         """Follow the chains of the source entries' keys; 1 when done, 0 when ``out`` is full.
 
         How long a chain is and which of its entries match cannot be predicted, so there is no branch on either. A block
@@ -77,7 +77,6 @@ def unrolled(own: int, other: int) -> Any:
         sbase, obase, tail = smeta[BASE], ometa[BASE], ometa[TAIL]
         end = min(ometa[LOW] + orec.shape[0], obase + oevents.shape[0])
         straight, short, leaf = own == 0 and in_line(place, sources), own > 0, targets == 1
-        unordered = ordered == 0
         stream = np.uint64(streams[0])
         i, stop, active = cursor[0], cursor[1], cursor[2]
         while i < stop or active > 0:
@@ -99,14 +98,14 @@ def unrolled(own: int, other: int) -> Any:
                 event, age = sevents[np.uint64(offset)], np.int32(found - tbase)
                 theirs = tevents[np.uint64(max(age, 0))]
                 theirs = theirs if age >= 0 else np.int32(-1)
-                moment = np.uint64(event * ordered)
+                moment = np.uint64(event) if ordered else np.uint64(0)
                 floor = marks[moment, stream]
                 behind = np.int32(trec[t, ROWS] - floor)
                 for j in range(1, targets):
                     behind |= np.int32(trec[t, ROWS + j] - marks[moment, np.uint64(streams[j])])
                 low, high = srec[s, KEY_LOW], srec[s, KEY_HIGH]
                 same = (trec[t, KEY_LOW] == low) & (trec[t, KEY_HIGH] == high)
-                match = same & (behind >= 0) & ((theirs < event) | unordered)
+                match = same & (behind >= 0) & (theirs < event if ordered else True)
                 following = trec[t, NEXT]
                 if short or match:
                     o = np.uint64(tail & omask)
@@ -119,7 +118,7 @@ def unrolled(own: int, other: int) -> Any:
                             orec[o, np.uint64(place[j])] = srec[s, ROWS + j]
                     for j in range(targets):
                         orec[o, np.uint64(place[sources + j])] = trec[t, ROWS + j]
-                    oevents[np.uint64(tail - obase)] = max(event, theirs)
+                    oevents[np.uint64(tail - obase)] = event if ordered else max(event, theirs)
                     tail += np.int64(match)
                 # The ids of a leaf are its rows, in order: there the first dead row ends the chain.
                 alive = (np.int32(following - tlow) >= 0) & ((np.int32(following - floor) >= 0) | (not leaf))
@@ -135,56 +134,67 @@ def unrolled(own: int, other: int) -> Any:
     return probe
 
 
-PROBES = {(own, other): unrolled(own, other) for own, other in ((1, 1), (1, 2), (2, 1), (3, 1), (1, 3), (0, 0))}
+ARRIVING = {(own, other): probing(own, other, True) for own, other in ((1, 1), (1, 2), (2, 1), (3, 1), (1, 3), (0, 0))}
+FILLING = probing(0, 0, False)
 
 
-def probe_for(sources: int, targets: int) -> Any:
-    """The probe from entries of so many streams into a STAIR of so many."""
-    return PROBES.get((sources, targets), PROBES[0, 0])
+def scanning(ordered: bool) -> Any:
+    """The same by nested loops: every source entry with every entry of the target."""
 
-
-@kernel(PROBE)
-def scan(source, target, out, place, streams, marks, ordered, cursor, waiting):
-    """The same by nested loops: compare each source entry with every entry of the target."""
-    srec, _, sevents, smeta = source
-    trec, _, tevents, tmeta = target
-    orec, _, oevents, ometa = out
-    smask, tmask, omask = srec.shape[0] - 1, trec.shape[0] - 1, orec.shape[0] - 1
-    sources, targets = srec.shape[1] - ROWS, trec.shape[1] - ROWS
-    tlow, tbase, ttail = tmeta[LOW], tmeta[BASE], tmeta[TAIL]
-    sbase, obase, tail = smeta[BASE], ometa[BASE], ometa[TAIL]
-    end = min(ometa[LOW] + orec.shape[0], obase + oevents.shape[0])
-    i, resumed = cursor[0], cursor[3]
-    while i < cursor[1]:
-        s = np.uint64(i & smask)
-        event = sevents[np.uint64(i - sbase)]
-        low, high = srec[s, KEY_LOW], srec[s, KEY_HIGH]
-        found = cursor[2] if resumed == 1 else tlow
-        resumed = 0
-        while found < ttail:
-            t = np.uint64(found & tmask)
-            if trec[t, KEY_LOW] == low and trec[t, KEY_HIGH] == high and trec[t, NEXT] != np.int32(found):
-                theirs = tevents[np.uint64(found - tbase)] if found >= tbase else np.int32(-1)
-                live = theirs < event or ordered == 0
-                for j in range(targets):
-                    row, stream = trec[t, ROWS + j], np.uint64(streams[j])
-                    if live and np.int32(row - marks[np.uint64(event * ordered), stream]) < 0:
-                        live = False
-                if live:
-                    if tail == end:
-                        cursor[0], cursor[2], cursor[3] = i, found, 1
-                        ometa[TAIL] = tail
-                        return 0
-                    o = np.uint64(tail & omask)
-                    orec[o, KEY_LOW], orec[o, KEY_HIGH], orec[o, NEXT] = low, high, np.int32(tail)
-                    for j in range(sources):
-                        orec[o, np.uint64(place[j])] = srec[s, ROWS + j]
+    @kernel(PROBE)
+    def scan(source, target, out, place, streams, marks, cursor, waiting):
+        """The same by nested loops: compare each source entry with every entry of the target."""
+        srec, _, sevents, smeta = source
+        trec, _, tevents, tmeta = target
+        orec, _, oevents, ometa = out
+        smask, tmask, omask = srec.shape[0] - 1, trec.shape[0] - 1, orec.shape[0] - 1
+        sources, targets = srec.shape[1] - ROWS, trec.shape[1] - ROWS
+        tlow, tbase, ttail = tmeta[LOW], tmeta[BASE], tmeta[TAIL]
+        sbase, obase, tail = smeta[BASE], ometa[BASE], ometa[TAIL]
+        end = min(ometa[LOW] + orec.shape[0], obase + oevents.shape[0])
+        i, resumed = cursor[0], cursor[3]
+        while i < cursor[1]:
+            s = np.uint64(i & smask)
+            event = sevents[np.uint64(i - sbase)]
+            low, high = srec[s, KEY_LOW], srec[s, KEY_HIGH]
+            found = cursor[2] if resumed == 1 else tlow
+            resumed = 0
+            while found < ttail:
+                t = np.uint64(found & tmask)
+                if trec[t, KEY_LOW] == low and trec[t, KEY_HIGH] == high and trec[t, NEXT] != np.int32(found):
+                    theirs = tevents[np.uint64(found - tbase)] if found >= tbase else np.int32(-1)
+                    live = theirs < event if ordered else True
                     for j in range(targets):
-                        orec[o, np.uint64(place[sources + j])] = trec[t, ROWS + j]
-                    oevents[np.uint64(tail - obase)] = max(event, theirs)
-                    tail += 1
-            found += 1
-        i += 1
-    cursor[0], cursor[3] = i, 0
-    ometa[TAIL] = tail
-    return 1
+                        row, stream = trec[t, ROWS + j], np.uint64(streams[j])
+                        if live and np.int32(row - marks[np.uint64(event) if ordered else np.uint64(0), stream]) < 0:
+                            live = False
+                    if live:
+                        if tail == end:
+                            cursor[0], cursor[2], cursor[3] = i, found, 1
+                            ometa[TAIL] = tail
+                            return 0
+                        o = np.uint64(tail & omask)
+                        orec[o, KEY_LOW], orec[o, KEY_HIGH], orec[o, NEXT] = low, high, np.int32(tail)
+                        for j in range(sources):
+                            orec[o, np.uint64(place[j])] = srec[s, ROWS + j]
+                        for j in range(targets):
+                            orec[o, np.uint64(place[sources + j])] = trec[t, ROWS + j]
+                        oevents[np.uint64(tail - obase)] = max(event, theirs)
+                        tail += 1
+                found += 1
+            i += 1
+        cursor[0], cursor[3] = i, 0
+        ometa[TAIL] = tail
+        return 1
+
+    return scan
+
+
+SCAN_ARRIVING, SCAN_FILLING = scanning(True), scanning(False)
+
+
+def join_for(sources: int, targets: int, nested: bool, ordered: bool) -> Any:
+    """The kernel that joins entries of so many streams with STAIRs of so many."""
+    if nested:
+        return SCAN_ARRIVING if ordered else SCAN_FILLING
+    return ARRIVING.get((sources, targets), ARRIVING[0, 0]) if ordered else FILLING

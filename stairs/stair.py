@@ -59,7 +59,7 @@ class Stair(Ring):
         self.filler: Callable[[Stair, Keys], None] | None = None
         self.keys_filled = 0
         self._ages: deque[tuple[int, list[int]]] = deque()
-        self._most = 0
+        self._usual = 0
         self._refreshed = first
 
     @property
@@ -106,9 +106,10 @@ class Stair(Ring):
             low = max(low, ages.popleft()[0])
         meta[LOW] = low
         meta[BASE] = tail
-        events = len(self.state[2])
-        if self.capacity - (tail - low) < events:
-            self._make_room(floor, events)
+        self._usual += (tail - base - self._usual) // 8
+        wanted = 2 * self._usual + SMALLEST
+        if self.capacity - (tail - low) < wanted:
+            self._make_room(floor, wanted)
 
     def begin_rows(self, low: int, count: int) -> None:
         """The same for a leaf, whose ids are rows: ``count`` is the next one."""
@@ -139,13 +140,11 @@ class Stair(Ring):
         if tail - self._refreshed > REFRESH:
             refresh_heads(self.state)
             self._refreshed = tail
-        events = len(self.state[2])
-        if events > 8 * max(SMALLEST, self._most):
-            events //= 2
-            self.state = (*self.state[:2], np.empty(events, np.int32), self.state[3])
-        self._most = 0
+        wanted = 2 * self._usual + SMALLEST
+        if len(self.state[2]) > 4 * wanted:
+            self.state = (*self.state[:2], np.empty(power_of_two(wanted), np.int32), self.state[3])
         live = tail - low if floor is None else count_live(self.state, self.streams, floor)
-        capacity = power_of_two(int((live + events) / FULLEST))
+        capacity = power_of_two(int((live + wanted) / FULLEST))
         if live < EMPTIEST * self.capacity and capacity < self.capacity:
             if floor is not None:
                 reclaim(self.state, self.streams, floor, self.capacity)
@@ -157,14 +156,11 @@ class Stair(Ring):
         records, _, own, meta = self.state
         if n > len(own) or meta[TAIL] + n - meta[LOW] > len(records):
             self.reserve(n)
-        if n > self._most:
-            self._most = n
+        self._usual += (n - self._usual) // 8
         append_rows(self.state, keys, events, kept)
 
     def insert(self, start: int, stop: int) -> None:
         """Link entries already appended; those whose key is a hole are dropped."""
-        if stop - start > self._most:
-            self._most = stop - start
         flags = ALL if self.holes is None else self.holes.filled_of(self.hole_keys(start, stop))
         link(self.state, start, stop, flags)
 
