@@ -87,9 +87,10 @@ def verdict(moment: Moment) -> str:
 
 def closing(moment: Moment) -> Iterator[str]:
     """The last words, the same in both views."""
-    times, longest = len(moment.changes), 1e3 * max((change.took for change in moment.changes), default=0.0)
+    longest = 1e3 * max((change.took for change in moment.changes), default=0.0)
+    times = "once" if len(moment.changes) == 1 else f"{len(moment.changes)} times"
     yield f"{moment.events:,} events gave {moment.results:,} results in {moment.busy:.1f} s of engine time."
-    yield f"The plan was changed {times} {'time' if times == 1 else 'times'} meanwhile; the longest change took {longest:.2f} ms."
+    yield f"The plan was changed {times} meanwhile; the longest change took {longest:.2f} ms."
     yield f"An independent count over the same feed expects {moment.expected:,} results:"
     yield f"{verdict(moment)}."
 
