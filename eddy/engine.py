@@ -15,6 +15,8 @@ from eddy import snapshot
 from eddy.chunks import chunks
 from eddy.errors import EddyError, PlanError, StateError
 from eddy.explain import explain, key_text
+from eddy.explanation import Explanation
+from eddy.history import History
 from eddy.intake import Arrivals, Intake
 from eddy.itinerary import Compiler
 from eddy.leaf import StreamState
@@ -27,6 +29,7 @@ from eddy.router import Router
 from eddy.statistics import StairStatistics, Statistics, StreamStatistics
 from eddy.strings import StringPool
 from eddy.types import Column
+from eddy.why import Inquiry
 from eddy.windows import Unbounded
 from policies import Feedback, Fixed, Jisc, Migration, NoFeedback, Routing
 from stairs import Ring, SortedIndex, Stair
@@ -76,6 +79,7 @@ class Eddy:
         self._streams = [self._stream(i, name, stored[name], _first_row) for i, name in enumerate(query.names)]
         self._intake = Intake(query, self._pool, stored)
         self._lowwater = LowWater(*query.window_table(), _first_row)
+        self._history = History()
         bounded = [not isinstance(stream.window, Unbounded) for stream in query.streams.values()]
         self._router = Router(self._compiler, self._streams, joins == "nested", bounded)
         self._router.install(self._plan, fresh=True)
@@ -199,6 +203,7 @@ class Eddy:
         router, ring = self._router, self._ring
         lows, counts = self._lowwater.lows.tolist(), self._lowwater.counts.tolist()
         marks, first, _ = self._lowwater.advance(arrivals.streams, arrivals.times)
+        self._history.note(self._events, counts, lows, arrivals, self._plan)
         router.begin(first, lows, counts, ring)
         for part in arrivals.parts:
             stream = self._streams[part.stream]
@@ -348,6 +353,25 @@ class Eddy:
     def explain(self) -> str:
         """The plan, its STAIRs and how full each is, as text."""
         return explain(self.query, self._plan, self.statistics())
+
+    def why_not(self, /, **rows: int) -> Explanation:
+        """Why these rows, one of each stream by number, gave no result: `print(engine.why_not(A=12, B=40, C=7))`.
+
+        The answer gives the first reason there is: a row has not arrived, was filtered out, had left its window and at
+        which event, or predicates fail. Where the rows did give a result, it says so. The last million events are
+        remembered; about what is further back, and rows whose values are gone, it may say that it cannot tell.
+        """
+        inquiry = Inquiry(
+            self.query, self._streams, self._lowwater, self._history, self._events, self._plan, self._first_row
+        )
+        return inquiry.explain(rows)
+
+    def why(self, /, **rows: int) -> Explanation:
+        """When these rows, one of each stream by number, gave a result, and under which plan.
+
+        Where they gave none, the answer is that of `why_not`: its `verdict` tells them apart.
+        """
+        return self.why_not(**rows)
 
     def __repr__(self) -> str:
         return f"<Eddy {self.plan}: {self._events} events, {self._results} results>"
