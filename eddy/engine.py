@@ -361,9 +361,7 @@ class Eddy:
         which event, or predicates fail. Where the rows did give a result, it says so. The last million events are
         remembered; about what is further back, and rows whose values are gone, it may say that it cannot tell.
         """
-        inquiry = Inquiry(
-            self.query, self._streams, self._lowwater, self._history, self._events, self._plan, self._first_row
-        )
+        inquiry = Inquiry(self.query, self._streams, self._lowwater, self._history, self._events, self._first_row)
         return inquiry.explain(rows)
 
     def why(self, /, **rows: int) -> Explanation:

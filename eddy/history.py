@@ -1,145 +1,166 @@
 """The recent past of an engine: which row each event was, and where the windows stood now and then.
 
-It serves questions asked afterwards (`eddy.why`), so it must cost next to nothing while nobody asks: a batch
-is one or two copies into rings, and a mark. Memory is bounded whatever comes: `EVENTS` events of 2 bytes
-each, 10 where a window uses time, and a mark for every `SPACING` events or plan change.
+It serves questions asked afterwards (`eddy.why`), so it must cost next to nothing while nobody asks: the arrays
+of a large batch are kept as they came, small batches are gathered. Memory is bounded whatever comes: 4 bytes for
+each of the last `EVENTS` events, 12 where a window uses time, one more where rows may be ruled out.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 from attrs import define, field
 from numpy.typing import NDArray
 
-from eddy.history_kernels import REJECTED, reject
 from eddy.intake import Arrivals
 from eddy.plan import Plan
 
 EVENTS = 1 << 20
-"""So many events are remembered; a power of two. Memory that is not used yet is not touched either."""
-SPACING = 256
-"""Events between two marks, about, where batches are smaller and the plan stays the same."""
+"""About so many events are remembered."""
+LARGE = 256
+"""Batches of so many events are kept as they are. Smaller ones are gathered, up to twice as many events."""
+PLANS = 4096
+"""So many plan changes are remembered."""
 
 
-class Mark(NamedTuple):
-    """How things stood just before an event."""
+@define(eq=False)
+class Stretch:
+    """Some consecutive events, and how things stood just before them."""
 
     event: int
-    counts: Sequence[int]
+    """The number of the first."""
+    counts: list[int]
     """The number of each stream's next row."""
-    lows: Sequence[int]
+    lows: list[int]
     """The low-water row of each stream."""
-    plan: Plan
+    size: int = 0
+    streams: NDArray[np.int32] | None = field(repr=False, default=None)
+    times: NDArray[np.int64] | None = field(repr=False, default=None)
+    by_row: dict[int, NDArray[np.uint8]] | None = field(repr=False, default=None)
+    """Of a large batch: for streams of which rows may be ruled out, 1 for each row that is kept."""
+    by_event: NDArray[np.uint8] | None = field(repr=False, default=None)
+    """Of gathered batches: 1 for each event whose row is kept; None: all are."""
+
+    def gather(self, arrivals: Arrivals) -> None:
+        """Take a small batch in, for which there is room."""
+        start, self.size = self.size, self.size + len(arrivals.streams)
+        if self.streams is None:
+            self.streams = np.empty(2 * LARGE, np.int32)
+        self.streams[start : self.size] = arrivals.streams
+        if arrivals.times is not None:
+            if self.times is None:
+                self.times = np.empty(2 * LARGE, np.int64)
+            self.times[start : self.size] = arrivals.times
+        for part in arrivals.parts:
+            if part.kept is not None:
+                if self.by_event is None:
+                    self.by_event = np.ones(2 * LARGE, np.uint8)
+                self.by_event[part.events + start] = part.kept
 
 
 @define(eq=False)
 class History:
-    """Every event from the first mark's on is known: event `q` sits at `q & mask` in the rings."""
+    """All events from `start` to `end` - 1, in stretches."""
 
-    _most: int = EVENTS
-    end: int = field(init=False, default=0)
+    most: int = EVENTS
+    end: int = 0
     """The number of the next event."""
-    _codes: NDArray[np.uint16] = field(init=False, repr=False)
-    """The stream of each event, and whether its row was ruled out."""
-    _times: NDArray[np.int64] | None = field(init=False, repr=False, default=None)
-    _marks: deque[Mark] = field(init=False, repr=False)
-    _spacing: int = field(init=False, repr=False)
-
-    def __attrs_post_init__(self) -> None:
-        self._spacing = min(SPACING, self._most // 4)
-        self._codes = np.empty(self._most, np.uint16)
-        self._marks = deque(maxlen=2 * self._most // self._spacing)
+    _stretches: deque[Stretch] = field(init=False, repr=False, factory=deque)
+    _plans: deque[tuple[int, Plan]] = field(init=False, repr=False, factory=lambda: deque(maxlen=PLANS))
+    """The plans with the first event of each."""
 
     def note(self, event: int, counts: list[int], lows: list[int], arrivals: Arrivals, plan: Plan) -> None:
         """A batch of events begins at number `event`; `counts` and `lows` are those before it."""
-        n = len(arrivals.streams)
-        marks = self._marks
-        if event != self.end or n > self._most:
+        n, stretches = len(arrivals.streams), self._stretches
+        if event != self.end or n > self.most:
             # Events are missing, or too many to hold: what was known before does not lead up to now.
-            marks.clear()
+            stretches.clear()
+            self._plans.clear()
         self.end = end = event + n
-        if n > self._most:
+        if n > self.most:
             return
-        if not marks or marks[-1].plan is not plan or end - marks[-1].event > self._spacing:
-            marks.append(Mark(event, counts, lows, plan))
-        while marks[0].event < end - self._most:
-            marks.popleft()
-        first = event & (self._most - 1)
-        _write(self._codes, first, arrivals.streams)
-        if arrivals.times is not None:
-            if self._times is None:
-                self._times = np.empty(self._most, np.int64)
-            _write(self._times, first, arrivals.times)
-        for part in arrivals.parts:
-            if part.kept is not None:
-                reject(self._codes, first, part.events, part.kept)
-
-    @property
-    def nbytes(self) -> int:
-        """The memory of the rings; marks are small beside them."""
-        return self._codes.nbytes + (0 if self._times is None else self._times.nbytes)
+        if not self._plans or self._plans[-1][1] is not plan:
+            self._plans.append((event, plan))
+        if n >= LARGE:
+            kept = {part.stream: _own(part.kept) for part in arrivals.parts if part.kept is not None}
+            times = None if arrivals.times is None else _own(arrivals.times)
+            stretches.append(Stretch(event, counts, lows, n, _own(arrivals.streams), times, kept))
+        else:
+            if not stretches or stretches[-1].by_row is not None or stretches[-1].size + n > 2 * LARGE:
+                stretches.append(Stretch(event, counts, lows))
+            stretches[-1].gather(arrivals)
+        while end - stretches[0].event > self.most and len(stretches) > 1:
+            stretches.popleft()
 
     # -- questions -------------------------------------------------------------------------------------------
 
     @property
-    def first(self) -> Mark | None:
-        """The first mark, where the history begins; None without one."""
-        return self._marks[0] if self._marks else None
+    def first(self) -> Stretch | None:
+        """Where the history begins."""
+        return self._stretches[0] if self._stretches else None
 
-    def mark_at(self, event: int) -> Mark:
-        """The last mark at or before an event that is remembered: its plan is the plan of the event."""
-        marks = list(self._marks)
-        return marks[bisect_right(marks, event, key=lambda mark: mark.event) - 1]
+    def plan_at(self, event: int) -> Plan | None:
+        """The plan under which an event was processed; None if it is too long ago."""
+        plans = list(self._plans)
+        place = bisect_right(plans, event, key=lambda plan: plan[0]) - 1
+        return plans[place][1] if place >= 0 else None
 
     def event_of(self, stream: int, row: int) -> int | None:
         """The event that brought a row; None if it is too long ago (or still to come)."""
-        marks = list(self._marks)
-        place = bisect_right(marks, row, key=lambda mark: mark.counts[stream]) - 1
+        stretches = list(self._stretches)
+        place = bisect_right(stretches, row, key=lambda stretch: stretch.counts[stream]) - 1
         if place < 0:
             return None
-        start = marks[place].event
-        stop = marks[place + 1].event if place + 1 < len(marks) else self.end
-        codes = self._codes[np.arange(start, stop) & (self._most - 1)]
-        found = np.flatnonzero(codes & (REJECTED - 1) == stream)
-        place = row - marks[place].counts[stream]
-        return start + int(found[place]) if place < len(found) else None
+        stretch = stretches[place]
+        events = np.flatnonzero(_filled(stretch.streams, stretch) == stream)
+        place = row - stretch.counts[stream]
+        return stretch.event + int(events[place]) if place < len(events) else None
 
-    def kept(self, event: int) -> bool:
-        """Whether the row of an event passed the filters and can match something."""
-        return not self._codes[event & (self._most - 1)] & REJECTED
+    def kept(self, stream: int, row: int, event: int) -> bool:
+        """Whether a row, which came at this event, passed the filters and can match something."""
+        stretch = self._stretch(event)
+        if stretch.by_row is None:
+            return stretch.by_event is None or bool(stretch.by_event[event - stretch.event])
+        flags = stretch.by_row.get(stream)
+        return flags is None or bool(flags[row - stretch.counts[stream]])
 
     def time(self, event: int) -> int:
         """The time of an event, where a window uses time."""
-        assert self._times is not None
-        return int(self._times[event & (self._most - 1)])
+        stretch = self._stretch(event)
+        return int(_filled(stretch.times, stretch)[event - stretch.event])
 
-    def first_later(self, start: int, time: int) -> int:
-        """The first event from `start` on that is later than a time; `end` if none is."""
-        return start + bisect_right(range(start, self.end), time, key=self.time)
+    def first_later(self, time: int) -> int:
+        """The first event that is later than a time; `end` if none is."""
+        for stretch in self._stretches:
+            times = _filled(stretch.times, stretch)
+            if stretch.size and times[-1] > time:
+                return stretch.event + int(np.searchsorted(times, time, side="right"))
+        return self.end
 
     def passing(self, stream: int, row: int) -> tuple[int, int] | None:
-        """Between which events the stream's low-water row passed a row, as closely as marks tell it.
+        """Between which events the stream's low-water row passed a row, as closely as stretches tell it.
 
-        None if it had passed before the history begins; the last is `end` - 1 if no later mark says more.
+        None if it had passed before the history begins; the last is `end` - 1 if no later stretch says more.
         """
-        marks = list(self._marks)
-        place = bisect_right(marks, row, key=lambda mark: mark.lows[stream]) - 1
+        stretches = list(self._stretches)
+        place = bisect_right(stretches, row, key=lambda stretch: stretch.lows[stream]) - 1
         if place < 0:
             return None
-        return marks[place].event, (marks[place + 1].event if place + 1 < len(marks) else self.end) - 1
+        return stretches[place].event, stretches[place].event + stretches[place].size - 1
+
+    def _stretch(self, event: int) -> Stretch:
+        stretches = list(self._stretches)
+        return stretches[bisect_right(stretches, event, key=lambda stretch: stretch.event) - 1]
 
 
-def _write(ring: NDArray[np.generic], first: int, values: NDArray[np.generic]) -> None:
-    """Copy values in from place `first` on, round the end if need be."""
-    stop = first + len(values)
-    if stop <= len(ring):
-        ring[first:stop] = values
-    else:
-        cut = len(ring) - first
-        ring[first:] = values[:cut]
-        ring[: stop - len(ring)] = values[cut:]
+def _own(array: Any) -> Any:
+    """The array, copied if it is a part of another, which would live as long."""
+    return array if array.base is None else array.copy()
+
+
+def _filled(array: Any, stretch: Stretch) -> Any:
+    """The part of an array that is in use."""
+    return () if array is None else array[: stretch.size]

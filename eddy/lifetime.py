@@ -7,7 +7,7 @@ from typing import NamedTuple
 from attrs import define, field
 
 from eddy.evidence import Evidence
-from eddy.history import History, Mark
+from eddy.history import History, Stretch
 from eddy.lowwater_kernels import RANGE, ROWS, TUMBLING_ROWS, UNBOUNDED
 from eddy.query import Query
 
@@ -33,9 +33,9 @@ class Lifetimes:
 
     query: Query
     history: History
-    begin: Mark
+    begin: Stretch
     """Where the history begins."""
-    now: Mark
+    now: Stretch
     """How things stand."""
     evidence: Evidence
     _kinds: list[int] = field(init=False)
@@ -71,7 +71,7 @@ class Lifetimes:
         if time is None:
             return Span(*self.history.passing(stream, row) or self.before)
         last = time + size if kind == RANGE else time // size * size + size - 1
-        event = self.history.first_later(self.begin.event, last)
+        event = self.history.first_later(last)
         return Span(event, event)
 
     def time(self, stream: int, row: int) -> int | None:

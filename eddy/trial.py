@@ -72,7 +72,9 @@ class Trial:
 
     def _kept(self, name: str) -> bool | None:
         event = self.arrivals[name]
-        return self.history.kept(event.first) if event.exact else self.evidence.kept(name)
+        if not event.exact:
+            return self.evidence.kept(name)
+        return self.history.kept(self.query.names.index(name), self.rows[name], event.first)
 
     # -- in words --------------------------------------------------------------------------------------------
 
@@ -89,7 +91,8 @@ class Trial:
 
     @property
     def _plan(self) -> str | None:
-        return str(self.history.mark_at(self.moment.first).plan) if self.moment.exact else None
+        plan = self.history.plan_at(self.moment.first) if self.moment.exact else None
+        return None if plan is None else str(plan)
 
     @property
     def _last(self) -> str:

@@ -11,12 +11,11 @@ from attrs import define
 from eddy.errors import EddyError
 from eddy.evidence import Evidence
 from eddy.explanation import NOT_ARRIVED, Explanation
-from eddy.history import History, Mark
+from eddy.history import History, Stretch
 from eddy.leaf import StreamState
 from eddy.lifetime import Lifetimes
 from eddy.lowwater import LowWater
 from eddy.names import nearest
-from eddy.plan import Plan
 from eddy.query import Query
 from eddy.trial import Trial
 
@@ -31,13 +30,12 @@ class Inquiry:
     history: History
     event: int
     """The number of the next event."""
-    plan: Plan
     first_row: int = 0
 
     def explain(self, given: Mapping[str, Any]) -> Explanation:
         """What became of these rows."""
         rows = self._checked(given)
-        now = Mark(self.event, self.lowwater.counts.tolist(), self.lowwater.lows.tolist(), self.plan)
+        now = Stretch(self.event, self.lowwater.counts.tolist(), self.lowwater.lows.tolist())
         counts = dict(zip(rows, now.counts, strict=True))
         missing = {name: count for name, count in counts.items() if rows[name] >= count}
         if missing:
