@@ -39,6 +39,7 @@ PIECE = 1 << 16
 POLICIES = ("routing", "migration", "feedback")
 
 _int, _str, _dict = validators.instance_of(int), validators.instance_of(str), validators.instance_of(dict)
+_row = validators.and_(_int, validators.ge(0), validators.lt(2**62))
 
 
 @frozen
@@ -53,12 +54,14 @@ class Saved:
     seed: int = field(validator=_int)
     policies: dict[str, str] = field(validator=_dict)
     """What they were called: for people to read."""
-    first_row: int = field(validator=_int)
-    lows: list[int] = field(validator=validators.deep_iterable(_int))
-    nexts: list[int] = field(validator=validators.deep_iterable(_int))
+    first_row: int = field(validator=_row)
+    lows: list[int] = field(validator=validators.deep_iterable(_row))
+    """The first live row."""
+    nexts: list[int] = field(validator=validators.deep_iterable(_row))
+    """The row that is to come."""
     now: int | None = field(validator=validators.optional(_int))
     """Time of the newest event, in the query's unit, where a window uses time."""
-    counters: dict[str, int] = field(validator=_dict)
+    counters: dict[str, int] = field(validator=validators.deep_mapping(_str, _int))
 
 
 def save(engine: Eddy, path: Path) -> None:
@@ -103,6 +106,8 @@ def load(cls: type[E], path: Path, query: Query | None, options: dict[str, Any])
                 check_same(saved.query, query, file.path)
             else:
                 raise EddyError(f"query must be the eddy.Query of the snapshot, not {type(query).__name__}")
+            if not len(query.names) == len(saved.lows) == len(saved.nexts):
+                raise ValueError(f"it counts the rows of {len(saved.lows)} streams, not {len(query.names)}")
         given = {name: value for name, value in options.items() if value is not None}
         engine = cls(query, **{**own, **given}, _first_row=saved.first_row)
         if "plan" not in given:

@@ -16,6 +16,7 @@ import numba as nb
 import numpy as np
 
 from stairs.kernel import kernel, part
+from stairs.prefetch import prefetch
 from stairs.layout import (
     BASE,
     KEY_HIGH,
@@ -85,8 +86,13 @@ def probing(own: int, other: int, ordered: bool) -> Any:
                 for entry in range(i, upto):
                     s = np.uint64(entry & smask)
                     found = theads[np.uint64(bucket(srec[s, KEY_LOW], srec[s, KEY_HIGH], shift))]
-                    waiting[0, np.uint64(active)], waiting[1, np.uint64(active)] = np.int32(entry - sbase), found
-                    active += np.int64(np.int32(found - tlow) >= 0)
+                    prefetch(trec, np.int64(found & tmask))
+                    offset = np.int32(entry - sbase)
+                    waiting[0, np.uint64(active)], waiting[1, np.uint64(active)] = offset, found
+                    here = np.int32(found - tlow) >= 0
+                    if ordered:
+                        here &= sevents[np.uint64(offset)] >= 0  # a row that is not kept finds nothing
+                    active += np.int64(here)
                 i = upto
             taken, left = min(active, end - tail), 0
             if taken == 0 and active > 0:
@@ -107,6 +113,7 @@ def probing(own: int, other: int, ordered: bool) -> Any:
                 same = (trec[t, KEY_LOW] == low) & (trec[t, KEY_HIGH] == high)
                 match = same & (behind >= 0) & (theirs < event if ordered else True)
                 following = trec[t, NEXT]
+                prefetch(trec, np.int64(following & tmask))
                 if short or match:
                     o = np.uint64(tail & omask)
                     orec[o, KEY_LOW], orec[o, KEY_HIGH], orec[o, NEXT] = low, high, np.int32(tail)
@@ -158,6 +165,8 @@ def scanning(ordered: bool) -> Any:
             event = sevents[np.uint64(i - sbase)]
             low, high = srec[s, KEY_LOW], srec[s, KEY_HIGH]
             found = cursor[2] if resumed == 1 else tlow
+            if ordered and event < 0:
+                found = ttail  # a row that is not kept finds nothing
             resumed = 0
             while found < ttail:
                 t = np.uint64(found & tmask)

@@ -35,15 +35,15 @@ def is_live(records, slot, entry, streams, marks):
     return True
 
 
-@kernel(nb.int64(STATE, LONGS, INTS))
-def count_live(state, streams, marks):
-    """How many entries are live."""
+@kernel(nb.int64(STATE, LONGS, INTS, nb.int64))
+def count_live(state, streams, marks, step):
+    """How many entries are live; with ``step`` above 1 estimated from every so-many-th entry."""
     records, _, _, meta = state
     mask, live = records.shape[0] - 1, 0
-    for entry in range(meta[LOW], meta[TAIL]):
+    for entry in range(meta[LOW], meta[TAIL], step):
         if is_live(records, np.uint64(entry & mask), entry, streams, marks):
             live += 1
-    return live
+    return live * step
 
 
 @kernel(nb.int64(STATE, LONGS, INTS, nb.int64))

@@ -24,6 +24,9 @@ DEAREST = 1.5
 FULLEST, EMPTIEST = 0.65, 0.28
 """Share of slots that are live: below EMPTIEST the ring shrinks, but not so far that FULLEST are."""
 
+SAMPLE = 1024
+"""Entries looked at to see how many are live."""
+
 REFRESH = 1 << 29
 """Ids after which bucket heads are refreshed, long before 32 bits come round."""
 
@@ -77,8 +80,13 @@ class Stair(Ring):
         return super().nbytes + (self.holes.nbytes if self.holes else 0)
 
     def open(self) -> None:
-        """Make every key a hole that the carrying leaf has a row for now (the STAIR is empty)."""
+        """Make every key a hole that the carrying leaf has a row for now (the STAIR is empty).
+
+        It gets slots for as many composites as there are rows now, since growing later would delay a batch; slots that
+        stay empty cost nothing until the next review.
+        """
         assert self.carrier is not None
+        self.resize(power_of_two(int((self.carrier.tail - self.carrier.low) / FULLEST)))
         self.holes = Holes(self.carrier, self.carrier.tail)
         self.close_if_done()
 
@@ -126,7 +134,7 @@ class Stair(Ring):
     def _make_room(self, floor: NDArray[np.int32], wanted: int) -> None:
         """Get ``wanted`` free slots: by moving live entries together, or by more slots where that costs too much."""
         low, capacity = self.low, self.capacity
-        moved = reclaim(self.state, self.streams, floor, wanted + (capacity >> 3))
+        moved = reclaim(self.state, self.streams, floor, 2 * wanted)
         freed = self.low - low - moved
         if moved > DEAREST * freed or capacity - (self.tail - self.low) < wanted:
             self.resize(2 * capacity)
@@ -143,12 +151,14 @@ class Stair(Ring):
         wanted = 2 * self._usual + SMALLEST
         if len(self.state[2]) > 4 * wanted:
             self.state = (*self.state[:2], np.empty(power_of_two(wanted), np.int32), self.state[3])
-        live = tail - low if floor is None else count_live(self.state, self.streams, floor)
+        live = tail - low
+        if floor is not None:
+            live = count_live(self.state, self.streams, floor, 1 + (tail - low) // SAMPLE)
         capacity = power_of_two(int((live + wanted) / FULLEST))
         if live < EMPTIEST * self.capacity and capacity < self.capacity:
             if floor is not None:
                 reclaim(self.state, self.streams, floor, self.capacity)
-            self.resize(capacity)
+            self.resize(max(capacity, power_of_two(self.tail - self.low)))
 
     def append_rows(self, keys: Keys, events: NDArray[np.int32], kept: NDArray[np.uint8] = ALL) -> None:
         """Insert a batch's rows into a leaf; rows not kept have their number and nothing else."""
@@ -219,4 +229,4 @@ class Stair(Ring):
 
     def live(self, marks: NDArray[np.int32]) -> int:
         """How many entries are live now."""
-        return count_live(self.state, self.streams, marks)
+        return count_live(self.state, self.streams, marks, 1)

@@ -35,7 +35,9 @@ class Case:
     """A query and a list of steps.
 
     A step is ``("push", stream, rows)``, ``("push", stream, rows, max_rows)``,
-    ``("push_all", {stream: rows})``, ``("migrate", plan)`` or ``("reject", what, stream)``.
+    ``("push_all", {stream: rows})``, ``("migrate", plan)``, ``("demote", seed)`` or
+    ``("reject", what, stream)``.
+    ``first_row``: the number of each stream's first row, as if the engine had run for long.
     """
 
     streams: dict
@@ -50,6 +52,7 @@ class Case:
     door: str = "query"
     form: str = "list"
     hold: bool = False
+    first_row: int = 0
 
 
 # How a case is told to the library
@@ -165,7 +168,12 @@ def make_query(case):
 
 def make_engine(case, **options):
     """An engine for the case; ``options`` go before the case's own."""
-    own = {"plan": case.plan, "batch_size": case.batch_size, "joins": case.joins}
+    own = {
+        "plan": case.plan,
+        "batch_size": case.batch_size,
+        "joins": case.joins,
+        "_first_row": case.first_row,
+    }
     return eddy.Eddy(make_query(case), **{**own, "migration": Jisc(background=case.background), **options})
 
 

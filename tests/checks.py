@@ -7,6 +7,7 @@ import itertools
 import math
 from collections import Counter
 
+import numpy as np
 import pytest
 from attrs import define, field
 
@@ -57,9 +58,9 @@ def plain(value):
     return value.replace(tzinfo=None) if isinstance(value, datetime.datetime) else value
 
 
-def row_tuples(results):
-    """The row numbers of results that follow each other, as tuples."""
-    return [tuple(row) for result in results for row in result.rows.tolist()]
+def row_tuples(results, first=0):
+    """The row numbers of results that follow each other, as tuples, counted from row ``first``."""
+    return [tuple(row) for result in results for row in (result.rows - first).tolist()]
 
 
 def push(engine, case, step):
@@ -76,8 +77,10 @@ def push(engine, case, step):
 
 def judge(book, wanted, results):
     """Hold a step's results against the oracle's: each once, by order of latest event, with its values."""
-    assert sum(map(len, results)) == sum(map(len, wanted)), describe(wanted, row_tuples(results))
-    found = row_tuples(results)
+    assert sum(map(len, results)) == sum(map(len, wanted)), describe(
+        wanted, row_tuples(results, book.case.first_row)
+    )
+    found = row_tuples(results, book.case.first_row)
     assert Counter(found) == Counter(itertools.chain(*wanted)), describe(wanted, found)
     order = [book.latest(numbers) for numbers in found]
     assert order == sorted(order), f"not in the order of the latest event: {found}"
@@ -111,6 +114,8 @@ def follow(case, engine, wanted):
                 judge(book, *held[-1])
         elif step[0] == "migrate":
             engine.migrate(step[1])
+        elif step[0] == "demote":
+            demote(engine, step[1])
         elif step[0] == "reject":
             refuse(engine, book, *step[1:])
     for want, results in held if case.hold else ():
@@ -119,6 +124,13 @@ def follow(case, engine, wanted):
     assert statistics.events == book.count
     assert statistics.results == sum(len(rows) for want in wanted for rows in want)
     return engine
+
+
+def demote(engine, seed):
+    """Turn some keys of every composite STAIR into holes, as a memory budget would."""
+    for _, stair in engine._router.inner():
+        keys = np.unique(stair.carrier.keys(stair.carrier.low, stair.carrier.tail))
+        stair.demote(keys[np.random.default_rng(seed).random(len(keys)) < 0.5])
 
 
 # Bad input

@@ -16,12 +16,14 @@ from attrs import evolve, fields
 from tests import naive
 from tests.cases import Case, make_query, step_events
 from tests.checks import check
-from tests.strategies import Pick, large, small
+from tests.strategies import Pick, large, long, small
 
 KINDS = {
     "small": lambda pick: small(pick, chunks=pick.choice([0, 0, 20]), rejects=pick.choice([0, 0, 0, 20])),
     "changing": lambda pick: small(pick, migrations=90, doors=("push",)),
+    "demoting": lambda pick: small(pick, migrations=10, demotes=40),
     "large": large,
+    "long": long,
 }
 
 
@@ -175,7 +177,7 @@ def main(arguments=None):
     seed = first
     while time.monotonic() - start < 60 * options.minutes:
         pick = Pick(seed)
-        kind = pick.choice(["small"] * 12 + ["changing"] * 6 + ["large"])
+        kind = pick.choice(["small"] * 12 + ["changing"] * 6 + ["demoting"] * 4 + ["large", "long"])
         case = KINDS[kind](pick)
         error = failure(case)
         if error is not None:

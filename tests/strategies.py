@@ -121,32 +121,28 @@ class Feed:
 
 
 PACES = [(0,), (0, 0, 0, 1), (0, 1), (0, 1, 2, 7), (1,), (3, 20)]
+FIRST_ROWS = [0, 0, 0, 0, 2**31 - 30, 2**32 - 30, 2**32 + 2**31 - 30]
 SIZES = {"single": [1], "small": [1, 2, 3, 5], "runs": [1, 4, 12, 25], "slices": [2, 6, 20, 40]}
 
 
-def steps(
-    pick,
-    made,
-    events,
-    sizes,
-    migrations,
-    chunks=0,
-    rejects=0,
-    doors=("push", "push_all"),
-    rows=None,
-    paces=None,
-):
-    """A list of steps that adds up to about so many events. The percentages are per step."""
+def steps(pick, made, events, sizes, doors=("push", "push_all"), rows=None, paces=PACES, **odds):
+    """A list of steps that adds up to about so many events.
+
+    ``odds`` of migrations, demotes, rejects and chunks are in percent of the steps.
+    """
+    odds = {"migrations": 0, "demotes": 0, "rejects": 0, "chunks": 0} | odds
     names = list(made.streams)
     wild = not made.time_windows and "push_all" not in doors and pick.chance(50)
     start = pick.choice([0, 0, -13, 10**6])
-    feed = Feed(rows or pick, made, wild, start, pick.choice(paces or PACES))
+    feed = Feed(rows or pick, made, wild, start, pick.choice(paces))
     done = []
     count = 0
     while count < events:
-        if migrations and pick.chance(migrations):
+        if odds["migrations"] and pick.chance(odds["migrations"]):
             done.append(("migrate", plan(pick, names)))
-        if rejects and pick.chance(rejects):
+        if odds["demotes"] and pick.chance(odds["demotes"]):
+            done.append(("demote", pick.integer(0, 9)))
+        if odds["rejects"] and pick.chance(odds["rejects"]):
             done.append(("reject", pick.choice(list(BAD)), pick.choice(names)))
         size = pick.choice(sizes)
         if pick.choice(doors) == "push_all":
@@ -154,7 +150,8 @@ def steps(
         else:
             name = pick.choice(names)
             step = ("push", name, [feed.row(name) for _ in range(size)])
-            done.append((*step, pick.choice([1, 2, 7, 100])) if chunks and pick.chance(chunks) else step)
+            chunked = odds["chunks"] and pick.chance(odds["chunks"])
+            done.append((*step, pick.choice([7, 100, 2, 1])) if chunked else step)
         count += size
     return done
 
@@ -171,6 +168,7 @@ def settings_of_engine(pick, names):
         "joins": "nested" if pick.chance(15) else "hash",
         "form": pick.choice(["list", "numpy", "arrow"]),
         "hold": pick.chance(25),
+        "first_row": pick.choice(FIRST_ROWS),
     }
 
 
@@ -196,11 +194,20 @@ def large(pick, limit=600_000):
     made = queries.make(pick, pick.integer(2, 3), sparse=True)
     names = list(made.streams)
     doors = pick.choice([("push",), ("push_all",), ("push_all",), ("push", "push_all")])
-    sizes = [1, 30, 300, 5000] if doors == ("push",) else pick.choice([[5000], [1, 300, 5000]])
+    sizes = [5000, 300, 30, 1] if doors == ("push",) else pick.choice([[5000], [5000, 300, 1]])
     rows = Pick(pick.integer(0, 2**32))
     done = steps(pick, made, 8_000, sizes, migrations=50, chunks=20, doors=doors, rows=rows, paces=PACES[2:])
     case = Case(made.streams, made.where, done, select=made.select, **settings_of_engine(pick, names))
     return cut(case, limit)
+
+
+def long(pick, limit=200_000):
+    """A case of some thousand small pushes: rings come round, grow and shrink, and plans change now and then."""
+    made = queries.make(pick, pick.integer(2, 4))
+    rows = Pick(pick.integer(0, 2**32))
+    demotes = pick.choice([0, 2])
+    done = steps(pick, made, 3_000, [1, 2, 7], migrations=2, demotes=demotes, rows=rows, paces=PACES[1:])
+    return cut(Case(made.streams, made.where, done, **settings_of_engine(pick, list(made.streams))), limit)
 
 
 @st.composite

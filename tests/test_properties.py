@@ -45,7 +45,14 @@ def test_a_plan_change_before_nearly_every_push_changes_nothing(case):
     check(case)
 
 
-@given(small_cases(chunks=70, doors=PUSH, migrations=10))
+@given(small_cases(demotes=60))
+@few(0.5)
+def test_demoted_keys_are_filled_again(case):
+    """Keys made holes at any moment come back when they are asked for."""
+    check(case)
+
+
+@given(small_cases(chunks=70, doors=PUSH, migrations=10, limit=5_000))
 @few(0.5)
 def test_results_drawn_in_chunks_are_the_same_results(case):
     """With `max_rows` the chunks, one after the other, are what one result would have been."""
