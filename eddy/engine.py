@@ -59,7 +59,9 @@ class Eddy:
         _first_row: int = 0,
     ) -> None:
         if not isinstance(query, Query):
-            raise EddyError(f"Eddy needs an eddy.Query, not {type(query).__name__}: make one with eddy.Query or eddy.sql")
+            raise EddyError(
+                f"Eddy needs an eddy.Query, not {type(query).__name__}: make one with eddy.Query or eddy.sql"
+            )
         if not isinstance(batch_size, int) or batch_size < 1:
             raise EddyError(f"batch_size must be a whole number of at least 1, not {batch_size!r}")
         if joins not in ("hash", "nested"):
@@ -76,7 +78,9 @@ class Eddy:
         self._first_row = _first_row
         self._pool = StringPool()
         stored = _stored_columns(query)
-        self._streams = [self._stream(i, name, stored[name], _first_row) for i, name in enumerate(query.names)]
+        self._streams = [
+            self._stream(i, name, stored[name], _first_row) for i, name in enumerate(query.names)
+        ]
         self._intake = Intake(query, self._pool, stored)
         self._lowwater = LowWater(*query.window_table(), _first_row)
         self._history = History()
@@ -133,7 +137,9 @@ class Eddy:
     @overload
     def push_all(self, batches: Mapping[str, Any], *, max_rows: int) -> Iterator[Result]: ...
 
-    def push_all(self, batches: Mapping[str, Any], *, max_rows: int | None = None) -> Result | Iterator[Result]:
+    def push_all(
+        self, batches: Mapping[str, Any], *, max_rows: int | None = None
+    ) -> Result | Iterator[Result]:
         """Rows of several streams arrive together, merged by time; ties in the order of the query's streams.
 
         Where not every stream has a time column, position is the time: first every stream's first row, and so on.
@@ -180,7 +186,9 @@ class Eddy:
 
     def _check_drawn(self, what: str) -> None:
         if self._drawing is not None:
-            raise StateError(f"the results of the last push(..., max_rows=...) are not all drawn: draw them, then {what}")
+            raise StateError(
+                f"the results of the last push(..., max_rows=...) are not all drawn: draw them, then {what}"
+            )
 
     def _settle_outstanding(self) -> None:
         """Let go of payload that no result can ask for any more."""
@@ -310,7 +318,12 @@ class Eddy:
         policies are not saved, only what they were called, so pass them again. StateError if there is no snapshot
         to read, or not a whole one.
         """
-        options: dict[str, Any] = {"plan": plan, "routing": routing, "migration": migration, "feedback": feedback}
+        options: dict[str, Any] = {
+            "plan": plan,
+            "routing": routing,
+            "migration": migration,
+            "feedback": feedback,
+        }
         options |= {"batch_size": batch_size, "joins": joins, "seed": seed}
         return snapshot.load(cls, path, query, options)
 
@@ -345,7 +358,10 @@ class Eddy:
             self._migrations,
             self._keys_filled + sum(stair.keys_filled for stair in stairs),
             self._router.composites_built,
-            sum(s.bytes for s in streams) + sum(s.bytes for s in stairs) + self._pool.nbytes + self._lowwater.nbytes,
+            sum(s.bytes for s in streams)
+            + sum(s.bytes for s in stairs)
+            + self._pool.nbytes
+            + self._lowwater.nbytes,
             streams,
             stairs,
         )
@@ -361,7 +377,9 @@ class Eddy:
         which event, or predicates fail. Where the rows did give a result, it says so. The last million events are
         remembered; about what is further back, and rows whose values are gone, it may say that it cannot tell.
         """
-        inquiry = Inquiry(self.query, self._streams, self._lowwater, self._history, self._events, self._first_row)
+        inquiry = Inquiry(
+            self.query, self._streams, self._lowwater, self._history, self._events, self._first_row
+        )
         return inquiry.explain(rows)
 
     def why(self, /, **rows: int) -> Explanation:

@@ -20,7 +20,10 @@ def explain(query: Query, plan: Plan, statistics: Statistics) -> str:
     """The plan as a tree, top down, with the state of every STAIR beside it."""
     streams = {stream.name: stream for stream in statistics.streams}
     stairs = {frozenset(stair.streams): stair for stair in statistics.stairs}
-    lines = [f"plan {plan}", f"{statistics.events:,} events, {statistics.results:,} results, {_size(statistics.bytes)}"]
+    lines = [
+        f"plan {plan}",
+        f"{statistics.events:,} events, {statistics.results:,} results, {_size(statistics.bytes)}",
+    ]
     if isinstance(plan, Orderings):
         for name, order in plan.orders.items():
             lines.append(f"  {name} visits {', then '.join(order)}")
@@ -57,7 +60,9 @@ def _stream(query: Query, stream: StreamStatistics) -> str:
 def _stair(stair: StairStatistics) -> str:
     state = "complete"
     if not stair.complete:
-        state = f"{stair.fraction:.0%} settled, {stair.keys_filled:,} keys filled, {stair.holes:,} known holes"
+        state = (
+            f"{stair.fraction:.0%} settled, {stair.keys_filled:,} keys filled, {stair.holes:,} known holes"
+        )
     return f"STAIR {stair.name}: {stair.live:,} live, {_size(stair.bytes)}, {state}"
 
 

@@ -54,7 +54,9 @@ class Arrivals:
         for start in range(0, count, size):
             stop = min(start + size, count)
             times = None if self.times is None else self.times[start:stop]
-            parts = tuple(part for part in (_slice(part, start, stop) for part in self.parts) if len(part.events))
+            parts = tuple(
+                part for part in (_slice(part, start, stop) for part in self.parts) if len(part.events)
+            )
             yield Arrivals(self.streams[start:stop], times, parts)
 
 
@@ -63,7 +65,10 @@ def _slice(part: Part, start: int, stop: int) -> Part:
     here = slice(low, high)
     return Part(
         part.stream,
-        {name: Column(c.values[here], None if c.valid is None else c.valid[here]) for name, c in part.columns.items()},
+        {
+            name: Column(c.values[here], None if c.valid is None else c.valid[here])
+            for name, c in part.columns.items()
+        },
         {c: keys[here] for c, keys in part.keys.items()},
         None if part.kept is None else part.kept[here],
         part.events[here] - np.int32(start),
@@ -77,10 +82,12 @@ class Intake:
         self.query = query
         self.pool = pool
         self._texts = {
-            name: [c for c in stored[name] if stream.columns[c].kind == "string"] for name, stream in query.streams.items()
+            name: [c for c in stored[name] if stream.columns[c].kind == "string"]
+            for name, stream in query.streams.items()
         }
         self._keyed = {
-            name: [(c, c.members[name]) for c in query.key_classes if name in c.members] for name in query.names
+            name: [(c, c.members[name]) for c in query.key_classes if name in c.members]
+            for name in query.names
         }
         self.number = {name: i for i, name in enumerate(query.names)}
         self.time_windows = query.time_windows
@@ -102,7 +109,9 @@ class Intake:
                     read.append((name, columns, count))
         total = sum(count for _, _, count in read)
         names = [name for name, _, _ in read]
-        streams, events, times = self._ordered(names, [columns for _, columns, _ in read], [n for _, _, n in read])
+        streams, events, times = self._ordered(
+            names, [columns for _, columns, _ in read], [n for _, _, n in read]
+        )
         if times is not None and total and self.now is not None and times[0] < self.now:
             raise BatchError(
                 f"time goes back: the batch starts at {times[0]}, but an event at {self.now} was already pushed. "
@@ -139,7 +148,9 @@ class Intake:
                     f"{times[at - 1]}): sort the batch by {self.query.streams[names[s]].time}"
                 )
         else:
-            times = np.concatenate([np.arange(count) for count in counts]) if counts else np.empty(0, np.int64)
+            times = (
+                np.concatenate([np.arange(count) for count in counts]) if counts else np.empty(0, np.int64)
+            )
         if alone:
             return self._alone(names[0], total), np.arange(total, dtype=np.int32), times
         streams, events = np.empty(total, np.int32), np.empty(total, np.int32)

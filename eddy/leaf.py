@@ -26,7 +26,9 @@ class StreamState:
     several classes together, or under none, are built from these when a plan first wants them.
     """
 
-    def __init__(self, number: int, name: str, classes: tuple[int, ...], payload: Payload, first_row: int) -> None:
+    def __init__(
+        self, number: int, name: str, classes: tuple[int, ...], payload: Payload, first_row: int
+    ) -> None:
         self.number = number
         self.name = name
         self.payload = payload

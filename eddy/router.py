@@ -21,7 +21,6 @@ from stairs.probe_kernels import BLOCK, join_for
 from stairs.ring_kernels import append_keys, keep
 from stairs.stair import ALL
 
-
 REVIEW = 64
 """Batches between two looks at whether rings have become too large."""
 
@@ -58,7 +57,9 @@ class Halt:
 class Router:
     """Owns the STAIRs of the plan; leaves belong to the streams."""
 
-    def __init__(self, compiler: Compiler, streams: list[StreamState], nested: bool, bounded: list[bool]) -> None:
+    def __init__(
+        self, compiler: Compiler, streams: list[StreamState], nested: bool, bounded: list[bool]
+    ) -> None:
         self.compiler = compiler
         self.streams = streams
         self.bounded = bounded
@@ -112,7 +113,9 @@ class Router:
         """The leaf that knows a STAIR's holes: of the stream that carries most of its key, best one with a window."""
         if wanted.key.row is not None:
             return StairId((wanted.key.row,), wanted.key)
-        members = {s: tuple(c for c in wanted.key.classes if s in self.compiler.classes[c]) for s in wanted.streams}
+        members = {
+            s: tuple(c for c in wanted.key.classes if s in self.compiler.classes[c]) for s in wanted.streams
+        }
         stream = max(wanted.streams, key=lambda s: (len(members[s]), self.bounded[s], -s))
         return StairId((stream,), Key(members[stream]))
 
@@ -129,11 +132,14 @@ class Router:
     def _bind(self, table: RoutingTable, carriers: dict[StairId, StairId]) -> None:
         """Give every step its rings. Nothing is compiled: a plan is data."""
         places: dict[StairId | Place, Ring] = {RESULTS: self.results[0]}
-        places |= {stop.out: Ring(len(stop.out.streams), hashed=False) for stop in table.stops if stop.out not in places
-                   and isinstance(stop.out, Place)}
+        places |= {
+            stop.out: Ring(len(stop.out.streams), hashed=False)
+            for stop in table.stops
+            if stop.out not in places and isinstance(stop.out, Place)
+        }
         self._places = [ring for place, ring in places.items() if place != RESULTS]
         places |= {wanted: self._leaf(wanted) for wanted in table.leaves}
-        places |= self.stairs
+        places.update(self.stairs)
         self._writers = {}
         self.halts = []
         for stop in table.stops:
@@ -159,29 +165,50 @@ class Router:
                 verified.append((both.index(a), one, both.index(b), other))
         asked = None
         if carrier is not None and carrier.key != step.target.key:
-            asked = [(ours.index(s), leaf) for s, leaf in (self._attribute(c, ours) for c in carrier.key.classes)]
+            asked = [
+                (ours.index(s), leaf) for s, leaf in (self._attribute(c, ours) for c in carrier.key.classes)
+            ]
         place = np.array([ROWS + both.index(s) for s in ours + theirs], np.int64)
         theta = Theta(step, self.streams, self._nested) if not classes else None
         kernel = join_for(len(ours), len(theirs), self._nested, True)
-        return Hop(step, places[step.source], target, kernel, place, verified, asked, theta, bool(classes) and not verified and not step.residuals)
+        return Hop(
+            step,
+            places[step.source],
+            target,
+            kernel,
+            place,
+            verified,
+            asked,
+            theta,
+            bool(classes) and not verified and not step.residuals,
+        )
 
     def _attribute(self, c: int, streams: tuple[int, ...]) -> tuple[int, Stair]:
         """A stream among these that carries a key class, and its leaf under it."""
         stream = next(s for s in streams if s in self.compiler.classes[c])
         return stream, self.streams[stream].stair(Key((c,)))
 
-    def _recipe(self, out: StairId | Place, steps: tuple[Step, ...] = ()) -> list[tuple[int, Stair]] | int | None:
-        if out == RESULTS or (out.key.classes and all(step.target.key == out.key for step in steps) and steps):
+    def _recipe(
+        self, out: StairId | Place, steps: tuple[Step, ...] = ()
+    ) -> list[tuple[int, Stair]] | int | None:
+        if out == RESULTS or (
+            out.key.classes and all(step.target.key == out.key for step in steps) and steps
+        ):
             return None
         if out.key.classes:
-            return [(out.streams.index(s), leaf) for s, leaf in (self._attribute(c, out.streams) for c in out.key.classes)]
+            return [
+                (out.streams.index(s), leaf)
+                for s, leaf in (self._attribute(c, out.streams) for c in out.key.classes)
+            ]
         return -1 if out.key.row is None or out.key.row not in out.streams else out.streams.index(out.key.row)
 
     # -- a batch ---------------------------------------------------------------------------------------------------
 
     def begin(self, floor: NDArray[np.int32], lows: list[int], counts: list[int], ring: int) -> None:
         """Begin a batch: what is dead at ``floor`` goes, and holes whose rows died are seen to."""
-        expired = [(stair, self._expired(stair, lows)) for stair in self.stairs.values() if stair.holes is not None]
+        expired = [
+            (stair, self._expired(stair, lows)) for stair in self.stairs.values() if stair.holes is not None
+        ]
         self.floor = self.marks = floor.reshape(1, -1)
         self._batches += 1
         review = self._batches % REVIEW == 0
@@ -240,7 +267,9 @@ class Router:
         for _ in self.matches(hop, source, start, stop, out, ordered):
             out.grow()
 
-    def matches(self, hop: Hop, source: Ring, start: int, stop: int, out: Ring, ordered: bool = True) -> Iterator[None]:
+    def matches(
+        self, hop: Hop, source: Ring, start: int, stop: int, out: Ring, ordered: bool = True
+    ) -> Iterator[None]:
         """The same, but yields whenever ``out`` is full: the caller makes room, or takes what is there."""
         if hop.theta is None:
             yield from self._probe(hop, source, start, stop, out, ordered)
@@ -251,7 +280,9 @@ class Router:
             pairs.clear()
         self._give(pairs)
 
-    def _probe(self, hop: Hop, source: Ring, start: int, stop: int, out: Ring, ordered: bool) -> Iterator[None]:
+    def _probe(
+        self, hop: Hop, source: Ring, start: int, stop: int, out: Ring, ordered: bool
+    ) -> Iterator[None]:
         target = hop.target
         if target.holes is not None:
             target.promote(self._asked(hop, source, start, stop))
@@ -279,7 +310,11 @@ class Router:
                 verify(out.state, first, one, leaf.state, other, other_leaf.state, kept)
             keep(out.state, first, kept)
         if hop.step.residuals:
-            keep(out.state, first, decide(hop.step.residuals, hop.step.streams, self.streams, out, first, self.newest))
+            keep(
+                out.state,
+                first,
+                decide(hop.step.residuals, hop.step.streams, self.streams, out, first, self.newest),
+            )
 
     def _join(
         self,
@@ -349,7 +384,11 @@ class Router:
             self._collect(self._leaf(carrier), keys, entries)
             if source_id.key != carrier.key:
                 self.rekey(self._recipe(source_id), entries, entries.base, entries.tail)
-        elif isinstance(source, Stair) and source_id.key == carrier.key and (source.complete or source.component is None):
+        elif (
+            isinstance(source, Stair)
+            and source_id.key == carrier.key
+            and (source.complete or source.component is None)
+        ):
             source.promote(keys)
             self._collect(source, keys, entries)
         else:

@@ -34,7 +34,12 @@ def rows_of(streams: Sequence[int], ring: Ring, start: int, newest: Rows) -> Row
 
 
 def decide(
-    residuals: Sequence[Residual], streams: Sequence[int], states: list[StreamState], ring: Ring, start: int, newest: Rows
+    residuals: Sequence[Residual],
+    streams: Sequence[int],
+    states: list[StreamState],
+    ring: Ring,
+    start: int,
+    newest: Rows,
 ) -> NDArray[np.uint8]:
     """1 for each entry from ``start`` on that satisfies all the predicates."""
     rows = rows_of(streams, ring, start, newest)
@@ -115,8 +120,16 @@ class Theta:
             return state.payload.take(column, mine[:, state.number])
 
         n = len(mine)
-        lower = np.full(n, -np.inf) if self.form.lower is None else as_bounds(self.form.lower.evaluate(get), n, np.nan)
-        upper = np.full(n, np.inf) if self.form.upper is None else as_bounds(self.form.upper.evaluate(get), n, np.nan)
+        lower = (
+            np.full(n, -np.inf)
+            if self.form.lower is None
+            else as_bounds(self.form.lower.evaluate(get), n, np.nan)
+        )
+        upper = (
+            np.full(n, np.inf)
+            if self.form.upper is None
+            else as_bounds(self.form.upper.evaluate(get), n, np.nan)
+        )
         start: tuple[int, int, int] | None = (0, 0, -1)
         while start is not None:
             which, rows, start = self.index.candidates(lower, upper, start, LIMIT)

@@ -16,7 +16,6 @@ import numba as nb
 import numpy as np
 
 from stairs.kernel import kernel, part
-from stairs.prefetch import prefetch
 from stairs.layout import (
     BASE,
     KEY_HIGH,
@@ -30,6 +29,7 @@ from stairs.layout import (
     STATE,
     TAIL,
 )
+from stairs.prefetch import prefetch
 
 BLOCK = 512
 """Source entries that take their steps together."""
@@ -141,7 +141,9 @@ def probing(own: int, other: int, ordered: bool) -> Any:
     return probe
 
 
-ARRIVING = {(own, other): probing(own, other, True) for own, other in ((1, 1), (1, 2), (2, 1), (3, 1), (1, 3), (0, 0))}
+ARRIVING = {
+    (own, other): probing(own, other, True) for own, other in ((1, 1), (1, 2), (2, 1), (3, 1), (1, 3), (0, 0))
+}
 FILLING = probing(0, 0, False)
 
 
@@ -175,7 +177,11 @@ def scanning(ordered: bool) -> Any:
                     live = theirs < event if ordered else True
                     for j in range(targets):
                         row, stream = trec[t, ROWS + j], np.uint64(streams[j])
-                        if live and np.int32(row - marks[np.uint64(event) if ordered else np.uint64(0), stream]) < 0:
+                        if (
+                            live
+                            and np.int32(row - marks[np.uint64(event) if ordered else np.uint64(0), stream])
+                            < 0
+                        ):
                             live = False
                     if live:
                         if tail == end:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stairs.layout import BASE, LOW, MAX_CAPACITY, META_FIELDS, ROWS, SHIFT, TAIL
 from stairs.key_kernels import read_keys
+from stairs.layout import BASE, LOW, MAX_CAPACITY, META_FIELDS, ROWS, SHIFT, TAIL
 from stairs.ring_kernels import move
 
 State = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]

@@ -15,7 +15,6 @@ from stairs.layout import (
     LONGS,
     LOW,
     NEXT,
-    RECORDS,
     ROWS,
     SHIFT,
     STATE,
