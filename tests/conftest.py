@@ -1,6 +1,6 @@
 """What all tests share: how hypothesis searches.
 
-A kernel may compile on its first call, so there are no deadlines; feeds are drawn whole, so examples are large.
+A kernel may compile on its first call, so there are no deadlines; whole feeds are drawn, and they are large.
 `make test` tries the same examples each time, so that its verdict is the change's and not the day's;
 `make fuzz` is the random search.
 """
