@@ -11,7 +11,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from eddy.router import Hop, Router
+from eddy.binding import Hop
+from eddy.router import Router
 from stairs import Ring
 from stairs.ring_kernels import expand
 

@@ -5,19 +5,20 @@ from __future__ import annotations
 import os
 import weakref
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, overload
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from typing import Any, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eddy import snapshot
+from eddy.census import take_census
 from eddy.chunks import chunks
 from eddy.errors import EddyError, PlanError, StateError
-from eddy.explain import explain, key_text
+from eddy.explain import explain
 from eddy.explanation import Explanation
 from eddy.history import History
-from eddy.intake import Arrivals, Intake
+from eddy.intake import Arrivals, Intake, stored_columns
 from eddy.itinerary import Compiler
 from eddy.leaf import StreamState
 from eddy.lowwater import LowWater
@@ -26,14 +27,14 @@ from eddy.plan import Plan, connected_order, left_deep, parse_plan
 from eddy.query import Query
 from eddy.result import Result
 from eddy.router import Router
-from eddy.statistics import StairStatistics, Statistics, StreamStatistics
+from eddy.statistics import Statistics
 from eddy.strings import StringPool
 from eddy.types import Column
 from eddy.why import Inquiry
 from eddy.windows import Unbounded
 from policies import Feedback, Fixed, Jisc, Migration, NoFeedback, Routing
-from stairs import Ring, SortedIndex, Stair
-from stairs.ring_kernels import read_rows
+from stairs import Ring, SortedIndex
+from stairs.ring_kernels import order_of, read_rows
 
 OUTSTANDING = 2
 """Results of so many pushes may still fetch their columns; older ones that somebody holds are sealed."""
@@ -77,7 +78,7 @@ class Eddy:
         self._plan = self._parse(plan)
         self._first_row = _first_row
         self._pool = StringPool()
-        stored = _stored_columns(query)
+        stored = stored_columns(query)
         self._streams = [
             self._stream(i, name, stored[name], _first_row) for i, name in enumerate(query.names)
         ]
@@ -90,8 +91,9 @@ class Eddy:
         self._events = self._results = self._migrations = self._pushes = 0
         self._keys_filled = 0
         self._decided = 0
-        self._outstanding: deque[tuple[weakref.ref[Result] | None, list[int]]] = deque()
-        self._drawing: Iterator[Result] | None = None
+        self._outstanding: deque[tuple[list[weakref.ref[Result]], list[int]]] = deque()
+        self._drawing: Generator[Result | None, None, None] | None = None
+        self._broken: BaseException | None = None
         self.routing.begin(query.names, seed)
 
     def _stream(self, number: int, name: str, stored: set[str], first_row: int) -> StreamState:
@@ -156,15 +158,17 @@ class Eddy:
     def _push(self, batches: Mapping[str, Any], max_rows: int | None) -> Result | Iterator[Result]:
         if max_rows is not None and (not isinstance(max_rows, int) or max_rows < 1):
             raise EddyError(f"max_rows must be a whole number of at least 1, not {max_rows!r}")
-        self._check_drawn("push more")
+        self._check_ready("push more")
         arrivals = self._intake.admit(batches)
         self._intake.accept(arrivals)
         self._pushes += 1
         self._settle_outstanding()
+        handed_out: list[weakref.ref[Result]] = []
+        self._outstanding.append((handed_out, self._lows_before))
         if max_rows is not None:
-            self._outstanding.append((None, self._lows_before))
-            self._drawing = self._draw(arrivals, max_rows)
-            return self._drawing
+            self._drawing = self._draw(arrivals, max_rows, handed_out)
+            next(self._drawing)
+            return cast(Iterator[Result], self._drawing)
         if len(arrivals.streams) <= self.batch_size:
             self._process(arrivals)
             result = self._result(self._router.results[self._ring])
@@ -176,28 +180,39 @@ class Eddy:
                 _ = part.rows
                 parts.append(part)
             result = Result.concat(parts)
-        self._outstanding.append((weakref.ref(result), self._lows_before))
+        handed_out.append(weakref.ref(result))
         return result
+
+    @property
+    def pending(self) -> Iterator[Result] | None:
+        """The results of the last ``push(..., max_rows=...)`` that are still to be drawn, if there are any."""
+        return cast("Iterator[Result] | None", self._drawing)
 
     @property
     def _ring(self) -> int:
         """Which of the result rings this push writes to: a result reads its ring until it is sealed."""
         return self._pushes % (OUTSTANDING + 1)
 
-    def _check_drawn(self, what: str) -> None:
+    def _check_ready(self, what: str) -> None:
+        if self._broken is not None:
+            raise StateError(
+                f"the engine stopped in the middle of a batch ({self._broken!r}), so its state is not to be trusted: "
+                "make a new one, or load the last snapshot"
+            ) from self._broken
         if self._drawing is not None:
             raise StateError(
-                f"the results of the last push(..., max_rows=...) are not all drawn: draw them, then {what}"
+                "the results of the last push(..., max_rows=...) are not all drawn: draw the iterator, which is also "
+                f"engine.pending, to its end, then {what}"
             )
 
     def _settle_outstanding(self) -> None:
         """Let go of payload that no result can ask for any more."""
         self._lows_before = self._lowwater.lows.tolist()
         while len(self._outstanding) >= OUTSTANDING:
-            reference, _ = self._outstanding.popleft()
-            result = reference() if reference is not None else None
-            if result is not None:
-                result.seal()
+            for reference in self._outstanding.popleft()[0]:
+                result = reference()
+                if result is not None:
+                    result.seal()
         lows = self._outstanding[0][1] if self._outstanding else self._lows_before
         for stream, low in zip(self._streams, lows, strict=True):
             stream.payload.retain_from(low)
@@ -207,6 +222,13 @@ class Eddy:
     # -- a batch ---------------------------------------------------------------------------------------------------
 
     def _process(self, arrivals: Arrivals, results: bool = True) -> None:
+        try:
+            self._route(arrivals, results)
+        except BaseException as error:
+            self._broken = error
+            raise
+
+    def _route(self, arrivals: Arrivals, results: bool) -> None:
         arrivals = self.feedback.sift(arrivals)
         router, ring = self._router, self._ring
         lows, counts = self._lowwater.lows.tolist(), self._lowwater.counts.tolist()
@@ -235,27 +257,44 @@ class Eddy:
             if plan is not None:
                 self._change(self._parse(plan))
 
-    def _draw(self, arrivals: Arrivals, max_rows: int) -> Iterator[Result]:
+    def _draw(
+        self, arrivals: Arrivals, max_rows: int, handed_out: list[weakref.ref[Result]]
+    ) -> Generator[Result | None, None, None]:
+        """Yields nothing once, when the first rows are stored, then the results in parts.
+
+        Closing it gives up the results that are left, but never a row.
+        """
+        pieces = arrivals.cut(self.batch_size)
+        primed = False
         try:
-            for piece in arrivals.cut(self.batch_size):
+            for piece in pieces:
                 self._process(piece, results=False)
+                if not primed:
+                    primed = True
+                    yield None
                 for ring in chunks(self._router, max_rows, self._ring):
                     self._results += len(ring)
                     result = self._result(ring)
                     _ = result.rows
+                    handed_out.append(weakref.ref(result))
                     yield result
-                    result.seal()
                 self._finish()
+        except GeneratorExit:
+            self._finish()
+            for piece in pieces:
+                self._process(piece, results=False)
+                self._finish()
+            raise
         finally:
             self._drawing = None
 
     def _result(self, ring: Ring) -> Result:
-        newest = self._router.newest
+        newest, events = self._router.newest, len(self._router.marks)
         state, start, count = ring.state, ring.base, len(ring)
 
         def rows() -> NDArray[np.int64]:
-            out = np.empty((count, len(newest)), np.int64)
-            order = np.argsort(state[2][:count], kind="stable")
+            out, order = np.empty((count, len(newest)), np.int64), np.empty(count, np.int64)
+            order_of(state[2], events, order)
             read_rows(state, start, order, np.arange(len(newest)), newest, out)
             return out
 
@@ -272,8 +311,8 @@ class Eddy:
         return str(self._plan)
 
     def migrate(self, plan: str) -> None:
-        """Change the plan now. STAIRs that both plans have are kept; the others fill as the migration technique says."""
-        self._check_drawn("change the plan")
+        """Change the plan now. STAIRs that both plans have are kept; the others fill as the technique says."""
+        self._check_ready("change the plan")
         if not isinstance(plan, str):
             raise PlanError(f"a plan is a string such as {self.plan!r}, not {type(plan).__name__}")
         self._change(self._parse(plan))
@@ -284,7 +323,7 @@ class Eddy:
         created, _, dropped = self._router.install(plan, fresh=False)
         self._plan = plan
         self._migrations += 1
-        self._keys_filled += sum(_filled(stair) for stair in dropped)
+        self._keys_filled += sum(stair.keys_filled for stair in dropped)
         self.migration.begin([stair for stair in created if stair.holes is not None])
 
     # -- snapshots -------------------------------------------------------------------------------------------------
@@ -294,7 +333,7 @@ class Eddy:
 
         It is as large as the windows; composites are not in it. The engine goes on as if nothing had happened.
         """
-        self._check_drawn("save")
+        self._check_ready("save")
         snapshot.save(self, path)
 
     @classmethod
@@ -331,40 +370,7 @@ class Eddy:
 
     def statistics(self) -> Statistics:
         """Counts and sizes, as a frozen value."""
-        marks = self._lowwater.lows.astype(np.int32)
-        lows, counts = self._lowwater.lows.tolist(), self._lowwater.counts.tolist()
-        names = self.query.names
-        streams = tuple(
-            StreamStatistics(s.name, counts[i] - self._first_row, counts[i] - lows[i], s.nbytes)
-            for i, s in enumerate(self._streams)
-        )
-        stairs = tuple(
-            StairStatistics(
-                f"{stair.name} by {key_text(self.query, wanted.key)}",
-                tuple(names[s] for s in wanted.streams),
-                stair.live(marks),
-                stair.nbytes,
-                stair.complete,
-                stair.fraction,
-                _filled(stair),
-                0 if stair.holes is None else stair.holes.counts()[1],
-            )
-            for wanted, stair in self._router.inner()
-        )
-        return Statistics(
-            self.plan,
-            self._events,
-            self._results,
-            self._migrations,
-            self._keys_filled + sum(stair.keys_filled for stair in stairs),
-            self._router.composites_built,
-            sum(s.bytes for s in streams)
-            + sum(s.bytes for s in stairs)
-            + self._pool.nbytes
-            + self._lowwater.nbytes,
-            streams,
-            stairs,
-        )
+        return take_census(self)
 
     def explain(self) -> str:
         """The plan, its STAIRs and how full each is, as text."""
@@ -400,22 +406,3 @@ def _policy(what: str, given: Any, kind: type, default: Any) -> Any:
         hint = f": pass an instance, {given.__name__}()" if isinstance(given, type) else ""
         raise EddyError(f"{what} must be a policies.{kind.__name__}, not {given!r}{hint}")
     return given
-
-
-def _stored_columns(query: Query) -> dict[str, set[str]]:
-    """The columns that are kept while a row is live: selected ones, those that predicates read later, string keys."""
-    stored: dict[str, set[str]] = {name: set() for name in query.names}
-    for output in query.select:
-        stored[output.stream].add(output.column)
-    for residual in query.residuals:
-        for stream, column in residual.columns:
-            stored[stream].add(column)
-    for key_class in query.key_classes:
-        for stream, column in key_class.members.items():
-            if query.streams[stream].columns[column].kind == "string":
-                stored[stream].add(column)
-    return stored
-
-
-def _filled(stair: Stair) -> int:
-    return stair.keys_filled + (stair.holes.filled if stair.holes is not None else 0)

@@ -1,8 +1,8 @@
 """The recent past of an engine: which row each event was, and where the windows stood now and then.
 
 It serves questions asked afterwards (`eddy.why`), so it must cost next to nothing while nobody asks: a large
-batch is kept as it came, small ones are gathered. Memory is bounded whatever comes: 4 bytes for each of the last
-`EVENTS` events, 12 where a window uses time, one more where rows may be ruled out.
+batch is kept as it came, small ones are gathered. Memory is bounded whatever comes: 4 bytes for each of the
+last `EVENTS` events, 12 where a window uses time, one more where rows may be ruled out.
 """
 
 from __future__ import annotations

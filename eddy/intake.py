@@ -186,3 +186,18 @@ class Intake:
             if valid is not None:
                 kept = valid if kept is None else kept & valid
         return Part(self.number[name], columns, keys, None if kept is None else kept.astype(np.uint8), events)
+
+
+def stored_columns(query: Query) -> dict[str, set[str]]:
+    """The columns that are kept while a row is live: selected ones, those that predicates read later, string keys."""
+    stored: dict[str, set[str]] = {name: set() for name in query.names}
+    for output in query.select:
+        stored[output.stream].add(output.column)
+    for residual in query.residuals:
+        for stream, column in residual.columns:
+            stored[stream].add(column)
+    for key_class in query.key_classes:
+        for stream, column in key_class.members.items():
+            if query.streams[stream].columns[column].kind == "string":
+                stored[stream].add(column)
+    return stored

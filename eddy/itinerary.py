@@ -119,7 +119,7 @@ class Compiler:
         )
 
     def probe_key(self, source: Streams, target: Streams) -> tuple[Key, Residual | None]:
-        """How entries of ``source`` find theirs in ``target``: its key, and the predicate where there is no equality."""
+        """How entries of ``source`` find theirs in ``target``: its key, and a predicate where there is no equality."""
         classes = self.shared(source, target)
         if classes:
             return Key(classes), None

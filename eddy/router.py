@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from attrs import define
 from numpy.typing import NDArray
 
-from eddy.itinerary import RESULTS, Compiler, Key, Place, RoutingTable, StairId, Step
+from eddy.binding import Binder, Halt, Hop, Recipe
+from eddy.itinerary import Compiler, StairId
 from eddy.leaf import StreamState
 from eddy.plan import Plan
-from eddy.theta import Theta, decide
+from eddy.theta import decide
 from stairs import Ring, Stair
 from stairs.holes import Keys
 from stairs.key_kernels import fetch_keys, key_by_row, link, mix_into, read_component_keys, read_keys, verify
@@ -23,35 +23,6 @@ from stairs.stair import ALL
 
 REVIEW = 64
 """Batches between two looks at whether rings have become too large."""
-
-
-@define(eq=False)
-class Hop:
-    """A step with its rings."""
-
-    step: Step
-    source: Ring
-    target: Stair
-    kernel: Any
-    place: NDArray[np.int64]
-    verified: list[tuple[int, Stair, int, Stair]]
-    """Components to compare exactly, by their leaves, where the key is a mix of several."""
-    asked: list[tuple[int, Stair]] | None
-    """Where the source has the part of its key by which the target knows its holes; None: it is the whole key."""
-    theta: Theta | None
-    plain: bool
-    """Nothing but a probe."""
-
-
-@define(eq=False)
-class Halt:
-    """A stop with its rings."""
-
-    out: Ring
-    stair: Stair | None
-    hops: list[Hop]
-    rekey: list[tuple[int, Stair]] | int | None
-    """How entries get their key: from leaves, from a component's row number (-1: none), or as they came (None)."""
 
 
 class Router:
@@ -67,7 +38,7 @@ class Router:
         self.halts: list[Halt] = []
         self.results = [Ring(len(streams), hashed=False) for _ in range(3)]
         self.composites_built = 0
-        self._nested = nested
+        self._binder = Binder(compiler, streams, nested, bounded)
         self._fill_join = join_for(0, 0, nested, False)
         self._writers: dict[int, tuple[Halt, StairId]] = {}
         self._spare: dict[int, list[Ring]] = {}
@@ -89,7 +60,7 @@ class Router:
         """
         table = self.compiler.compile(plan)
         old = self.stairs
-        carriers = {wanted: self._carrier(wanted) for wanted in table.stairs}
+        carriers = {wanted: self._binder.carrier(wanted) for wanted in table.stairs}
         needed = {*table.leaves, *carriers.values()}
         self.stairs = {}
         new = []
@@ -102,105 +73,25 @@ class Router:
                 new.append(stair)
             self.stairs[wanted] = stair
         for leaf in needed:
-            self._leaf(leaf)
+            self._binder.leaf(leaf)
         for stream in self.streams:
             stream.forget({leaf.key for leaf in needed if leaf.streams == (stream.number,)})
-        self._bind(table, carriers)
+        self.halts = self._binder.bind(table, carriers, self.stairs, self.results[0])
+        self._places = [halt.out for halt in self.halts[:-1] if halt.stair is None]
+        self._writers = {
+            id(halt.stair): (halt, carriers[stop.out])
+            for halt, stop in zip(self.halts, table.stops, strict=True)
+            if halt.stair is not None and isinstance(stop.out, StairId)
+        }
         kept = [stair for wanted, stair in self.stairs.items() if wanted in old]
         return new, kept, [stair for wanted, stair in old.items() if wanted not in self.stairs]
-
-    def _carrier(self, wanted: StairId) -> StairId:
-        """The leaf that knows a STAIR's holes: of the stream that carries most of its key, best one with a window."""
-        if wanted.key.row is not None:
-            return StairId((wanted.key.row,), wanted.key)
-        members = {
-            s: tuple(c for c in wanted.key.classes if s in self.compiler.classes[c]) for s in wanted.streams
-        }
-        stream = max(wanted.streams, key=lambda s: (len(members[s]), self.bounded[s], -s))
-        return StairId((stream,), Key(members[stream]))
-
-    def _leaf(self, wanted: StairId) -> Stair:
-        return self.streams[wanted.streams[0]].stair(wanted.key)
 
     def _make(self, wanted: StairId, carrier: StairId) -> Stair:
         name = " ".join(self.compiler.names[s] for s in wanted.streams)
         component = None if carrier.key == wanted.key else wanted.streams.index(carrier.streams[0])
-        stair = Stair(name, wanted.streams, 0, self._leaf(carrier), component)
+        stair = Stair(name, wanted.streams, 0, self._binder.leaf(carrier), component)
         stair.filler = self.fill
         return stair
-
-    def _bind(self, table: RoutingTable, carriers: dict[StairId, StairId]) -> None:
-        """Give every step its rings. Nothing is compiled: a plan is data."""
-        places: dict[StairId | Place, Ring] = {RESULTS: self.results[0]}
-        places |= {
-            stop.out: Ring(len(stop.out.streams), hashed=False)
-            for stop in table.stops
-            if stop.out not in places and isinstance(stop.out, Place)
-        }
-        self._places = [ring for place, ring in places.items() if place != RESULTS]
-        places |= {wanted: self._leaf(wanted) for wanted in table.leaves}
-        places.update(self.stairs)
-        self._writers = {}
-        self.halts = []
-        for stop in table.stops:
-            stair = self.stairs.get(stop.out) if isinstance(stop.out, StairId) else None
-            hops = [self._hop_of(step, places, carriers) for step in stop.steps]
-            halt = Halt(places[stop.out], stair, hops, self._recipe(stop.out, stop.steps))
-            self.halts.append(halt)
-            if stair is not None:
-                assert isinstance(stop.out, StairId)
-                self._writers[id(stair)] = (halt, carriers[stop.out])
-
-    def _hop_of(
-        self, step: Step, places: dict[StairId | Place, Ring], carriers: dict[StairId, StairId]
-    ) -> Hop:
-        target = places[step.target]
-        assert isinstance(target, Stair)
-        ours, theirs, both = step.source.streams, step.target.streams, step.streams
-        classes, carrier = step.target.key.classes, carriers.get(step.target)
-        verified = []
-        if len(classes) > 1:
-            for c in classes:
-                (a, one), (b, other) = self._attribute(c, ours), self._attribute(c, theirs)
-                verified.append((both.index(a), one, both.index(b), other))
-        asked = None
-        if carrier is not None and carrier.key != step.target.key:
-            asked = [
-                (ours.index(s), leaf) for s, leaf in (self._attribute(c, ours) for c in carrier.key.classes)
-            ]
-        place = np.array([ROWS + both.index(s) for s in ours + theirs], np.int64)
-        theta = Theta(step, self.streams, self._nested) if not classes else None
-        kernel = join_for(len(ours), len(theirs), self._nested, True)
-        return Hop(
-            step,
-            places[step.source],
-            target,
-            kernel,
-            place,
-            verified,
-            asked,
-            theta,
-            bool(classes) and not verified and not step.residuals,
-        )
-
-    def _attribute(self, c: int, streams: tuple[int, ...]) -> tuple[int, Stair]:
-        """A stream among these that carries a key class, and its leaf under it."""
-        stream = next(s for s in streams if s in self.compiler.classes[c])
-        return stream, self.streams[stream].stair(Key((c,)))
-
-    def _recipe(
-        self, out: StairId | Place, steps: tuple[Step, ...] = ()
-    ) -> list[tuple[int, Stair]] | int | None:
-        if out == RESULTS or (
-            out.key.classes and all(step.target.key == out.key for step in steps) and steps
-        ):
-            return None
-        if out.key.classes:
-            return [
-                (out.streams.index(s), leaf)
-                for s, leaf in (self._attribute(c, out.streams) for c in out.key.classes)
-            ]
-        return -1 if out.key.row is None or out.key.row not in out.streams else out.streams.index(out.key.row)
 
     # -- a batch ---------------------------------------------------------------------------------------------------
 
@@ -258,7 +149,7 @@ class Router:
             stop = out.tail
             out.delta = (start, stop)
             if stop > start:
-                self.rekey(halt.rekey, out, start, stop)
+                self.rekey(halt.recipe, out, start, stop)
                 if halt.stair is not None:
                     halt.stair.insert(start, stop)
 
@@ -349,7 +240,7 @@ class Router:
         return keys
 
     @staticmethod
-    def rekey(recipe: list[tuple[int, Stair]] | int | None, ring: Ring, start: int, stop: int) -> None:
+    def rekey(recipe: Recipe, ring: Ring, start: int, stop: int) -> None:
         """Give entries the key under which they are stored, and probe, next."""
         if recipe is None:
             return
@@ -381,9 +272,9 @@ class Router:
         below = self._writers.get(id(hop.source))
         source = hop.source
         if below is None:
-            self._collect(self._leaf(carrier), keys, entries)
+            self._collect(self._binder.leaf(carrier), keys, entries)
             if source_id.key != carrier.key:
-                self.rekey(self._recipe(source_id), entries, entries.base, entries.tail)
+                self.rekey(self._binder.recipe(source_id), entries, entries.base, entries.tail)
         elif (
             isinstance(source, Stair)
             and source_id.key == carrier.key
@@ -395,7 +286,7 @@ class Router:
             self._replay(below[0], carrier, keys, entries)
         start = out.tail
         self.hop(hop, entries, entries.base, entries.tail, out, False)
-        self.rekey(halt.rekey, out, start, out.tail)
+        self.rekey(halt.recipe, out, start, out.tail)
         self._give(entries)
 
     def _collect(self, stair: Stair, keys: Keys, out: Ring) -> None:
@@ -415,7 +306,3 @@ class Router:
     def _give(self, ring: Ring) -> None:
         ring.clear()
         self._spare[ring.components].append(ring)
-
-    def inner(self) -> Iterator[tuple[StairId, Stair]]:
-        """The composite STAIRs of the plan, each after those below it."""
-        return iter(self.stairs.items())

@@ -149,9 +149,11 @@ class Trial:
         return format_instant(time, unit, zones[0])
 
     def _expiry(self, name: str) -> str:
-        if self.deaths[name] == self.moment:
+        death = self.deaths[name]
+        if death == self.moment:
             return f"{self._left(name)}, with the arrival of {self._last}."
-        return f"{self._left(name)}, before {self._last} arrived at event {self.moment.first:,}."
+        before = ", before" if death and death.exact else ";"
+        return f"{self._left(name)}{before} {self._last} arrived at event {self.moment.first:,}."
 
     def _forgotten(self, unknown: list[Judgement], doubtful: tuple[str, ...]) -> Explanation:
         """Rows without values may still be known to have been live together, and the other way round."""

@@ -5,7 +5,8 @@ full and are called again with the same cursor and list: ``cursor`` holds the ne
 range, and how far the work at hand has come.
 
 ``ordered`` kernels are for arriving entries: a match must be older than the source's latest event and live at it, so
-that each pair is found once, from its later side. The others fill holes: every pair counts that is live at ``marks[0]``.
+that each pair is found once, from its later side. The others fill holes: every pair counts that is live at
+``marks[0]``.
 """
 
 from __future__ import annotations

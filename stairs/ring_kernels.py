@@ -151,6 +151,19 @@ def append_keys(state, keys):
     meta[TAIL] = tail
 
 
+@kernel(nb.void(INTS, nb.int64, LONGS))
+def order_of(events, count, order):
+    """The order of entries by their events 0..count-1, stable: a counting sort."""
+    after = np.zeros(count + 1, np.int64)
+    for i in range(order.shape[0]):
+        after[events[i] + 1] += 1
+    for event in range(count):
+        after[event + 1] += after[event]
+    for i in range(order.shape[0]):
+        order[after[events[i]]] = i
+        after[events[i]] += 1
+
+
 @kernel(nb.void(STATE, nb.int64, LONGS, LONGS, LONGS, nb.int64[:, ::1]))
 def read_rows(state, start, order, streams, newest, out):
     """Row numbers in full, 64 bits, of the entries ``start + order[i]``; ``newest`` is each stream's next row."""

@@ -60,7 +60,7 @@ class Stair(Ring):
         self.component = component
         self.holes: Holes | None = None
         self.filler: Callable[[Stair, Keys], None] | None = None
-        self.keys_filled = 0
+        self._keys_filled = 0
         self._ages: deque[tuple[int, list[int]]] = deque()
         self._usual = 0
         self._refreshed = first
@@ -69,6 +69,11 @@ class Stair(Ring):
     def complete(self) -> bool:
         """Whether no hole is left. Then holes cost nothing."""
         return self.holes is None
+
+    @property
+    def keys_filled(self) -> int:
+        """Holes filled since the STAIR was made."""
+        return self._keys_filled + (0 if self.holes is None else self.holes.filled)
 
     @property
     def fraction(self) -> float:
@@ -93,7 +98,7 @@ class Stair(Ring):
     def close_if_done(self) -> None:
         """Forget about holes when none is left."""
         if self.holes is not None and self.holes.done:
-            self.keys_filled += self.holes.filled
+            self._keys_filled += self.holes.filled
             self.holes = None
 
     # -- a batch -------------------------------------------------------------------------------------------------

@@ -124,6 +124,8 @@ def simpler_engine(case):
 
 def shrink(case, kind, seconds=90):
     """A smaller case that ends in the same kind of error."""
+    if not valid(case):
+        return case
     end = time.monotonic() + seconds
     passes = [fewer_steps, fewer_rows, fewer_streams, simpler_engine, simpler_query]
     idle = 0

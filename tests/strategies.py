@@ -159,55 +159,53 @@ def steps(pick, made, events, sizes, doors=("push", "push_all"), rows=None, pace
 # Cases
 
 
-def settings_of_engine(pick, names):
-    """How the engine is set up."""
-    return {
-        "plan": plan(pick, names) if pick.chance(80) else None,
-        "batch_size": pick.choice([1, 2, 3, 7, 64, 4096]),
-        "background": pick.choice([0, 0, 0, 1, 2, 100]),
-        "joins": "nested" if pick.chance(15) else "hash",
-        "form": pick.choice(["list", "numpy", "arrow"]),
-        "hold": pick.chance(25),
-        "first_row": pick.choice(FIRST_ROWS),
-    }
-
-
-def small(pick, most=6, limit=30_000, **options):
-    """A case of 20 to 150 events with small key domains: many matches, many ties."""
-    made = queries.make(pick, pick.choice([n for n in (2, 3, 3, 3, 4, 4, 5, 6) if n <= most]))
-    names = list(made.streams)
-    sizes = SIZES[pick.choice(list(SIZES))]
-    events = max(pick.integer(20, 150), min(150, 3 * len(names) * sum(sizes) // len(sizes)))
-    doors = pick.choice([("push",), ("push_all",), ("push", "push", "push_all")])
-    done = steps(
-        pick, made, events, sizes, **{"migrations": pick.choice([0, 10, 25, 60]), "doors": doors, **options}
-    )
+def make(pick, made, done, limit):
+    """The case of a query and its steps, with an engine set up in some way; cut where the oracle would take long."""
     case = Case(
-        made.streams, made.where, done, select=made.select, cross=made.cross, door=made.door,
-        **settings_of_engine(pick, names),
-    )  # fmt: skip
+        made.streams,
+        made.where,
+        done,
+        plan=plan(pick, list(made.streams)) if pick.chance(80) else None,
+        select=made.select,
+        cross=made.cross,
+        batch_size=pick.choice([1, 2, 3, 7, 64, 4096]),
+        background=pick.choice([0, 0, 0, 1, 2, 100]),
+        joins="nested" if pick.chance(15) else "hash",
+        door=made.door,
+        form=pick.choice(["list", "numpy", "arrow"]),
+        hold=pick.chance(25),
+        first_row=pick.choice(FIRST_ROWS),
+    )
     return cut(case, limit)
+
+
+def small(pick, limit=30_000, **options):
+    """A case of 20 to 150 events with small key domains: many matches, many ties."""
+    made = queries.make(pick, pick.choice([2, 3, 3, 3, 4, 4, 5, 6]))
+    sizes = SIZES[pick.choice(list(SIZES))]
+    events = max(pick.integer(20, 150), min(150, 3 * len(made.streams) * sum(sizes) // len(sizes)))
+    options.setdefault("doors", pick.choice([("push",), ("push_all",), ("push", "push", "push_all")]))
+    options.setdefault("migrations", pick.choice([0, 10, 25, 60]))
+    return make(pick, made, steps(pick, made, events, sizes, **options), limit)
 
 
 def large(pick, limit=600_000):
     """A case with batches of up to 5,000 rows, sparse keys and small windows."""
     made = queries.make(pick, pick.integer(2, 3), sparse=True)
-    names = list(made.streams)
     doors = pick.choice([("push",), ("push_all",), ("push_all",), ("push", "push_all")])
     sizes = [5000, 300, 30, 1] if doors == ("push",) else pick.choice([[5000], [5000, 300, 1]])
     rows = Pick(pick.integer(0, 2**32))
-    done = steps(pick, made, 8_000, sizes, migrations=50, chunks=20, doors=doors, rows=rows, paces=PACES[2:])
-    case = Case(made.streams, made.where, done, select=made.select, **settings_of_engine(pick, names))
-    return cut(case, limit)
+    done = steps(pick, made, 8_000, sizes, doors, rows, PACES[2:], migrations=50, chunks=20)
+    return make(pick, made, done, limit)
 
 
 def long(pick, limit=200_000):
-    """A case of some thousand small pushes: rings come round, grow and shrink, and plans change now and then."""
+    """A case of a thousand small pushes: rings come round, grow and shrink, and plans change now and then."""
     made = queries.make(pick, pick.integer(2, 4))
     rows = Pick(pick.integer(0, 2**32))
     demotes = pick.choice([0, 2])
-    done = steps(pick, made, 3_000, [1, 2, 7], migrations=2, demotes=demotes, rows=rows, paces=PACES[1:])
-    return cut(Case(made.streams, made.where, done, **settings_of_engine(pick, list(made.streams))), limit)
+    done = steps(pick, made, 3_000, [1, 2, 7], rows=rows, paces=PACES[1:], migrations=2, demotes=demotes)
+    return make(pick, made, done, limit)
 
 
 @st.composite
