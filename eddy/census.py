@@ -43,7 +43,7 @@ def take_census(engine: Eddy) -> Statistics:
         migrations=engine._migrations,
         keys_filled=engine._keys_filled + sum(stair.keys_filled for stair in stairs),
         composites_filled=engine._router.composites_built,
-        bytes=held + engine._pool.nbytes + lowwater.nbytes,
+        bytes=held + engine._router.nbytes + engine._pool.nbytes + lowwater.nbytes,
         streams=streams,
         stairs=stairs,
     )

@@ -16,6 +16,9 @@ from eddy.router import Router
 from stairs import Ring
 from stairs.ring_kernels import expand
 
+AT_ONCE = 1 << 17
+"""Results that are built at a time at the most, however many rows the caller would take."""
+
 
 def chunks(router: Router, max_rows: int, ring: int) -> Iterator[Ring]:
     """Run the last stop; yields the result ring whenever it has results to hand out."""
@@ -23,7 +26,7 @@ def chunks(router: Router, max_rows: int, ring: int) -> Iterator[Ring]:
     sources = [_by_event(hop) for hop in hops]
     events = [source.state[2][: len(source)] for source in sources]
     out = router.results[ring]
-    out.limit(max_rows)
+    out.limit(min(max_rows, AT_ONCE))
     count, at, width = router.marks.shape[0], 0, 64
     while at < count:
         stop = min(at + width, count)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import weakref
 from collections import deque
@@ -63,15 +64,13 @@ class Eddy:
             raise EddyError(
                 f"Eddy needs an eddy.Query, not {type(query).__name__}: make one with eddy.Query or eddy.sql"
             )
-        if not isinstance(batch_size, int) or batch_size < 1:
-            raise EddyError(f"batch_size must be a whole number of at least 1, not {batch_size!r}")
         if joins not in ("hash", "nested"):
             raise EddyError(f"joins must be 'hash' or 'nested', not {joins!r}")
         self.query = query
         self.routing = _policy("routing", routing, Routing, Fixed())
         self.migration = _policy("migration", migration, Migration, Jisc())
         self.feedback = _policy("feedback", feedback, Feedback, NoFeedback())
-        self.batch_size = batch_size
+        self.batch_size = _whole("batch_size", batch_size)
         self.joins = joins
         self.seed = seed
         self._compiler = Compiler(query)
@@ -156,9 +155,11 @@ class Eddy:
             yield self.push(stream, batch)
 
     def _push(self, batches: Mapping[str, Any], max_rows: int | None) -> Result | Iterator[Result]:
-        if max_rows is not None and (not isinstance(max_rows, int) or max_rows < 1):
-            raise EddyError(f"max_rows must be a whole number of at least 1, not {max_rows!r}")
+        if max_rows is not None:
+            max_rows = _whole("max_rows", max_rows)
         self._check_ready("push more")
+        if self._pool.wants_sweep:  # before the batch is encoded: its codes are in no payload yet
+            self._pool.sweep(codes for stream in self._streams for codes in stream.payload.codes_in_use())
         arrivals = self._intake.admit(batches)
         self._intake.accept(arrivals)
         self._pushes += 1
@@ -216,8 +217,6 @@ class Eddy:
         lows = self._outstanding[0][1] if self._outstanding else self._lows_before
         for stream, low in zip(self._streams, lows, strict=True):
             stream.payload.retain_from(low)
-        if self._pool.wants_sweep:
-            self._pool.sweep(codes for stream in self._streams for codes in stream.payload.codes_in_use())
 
     # -- a batch ---------------------------------------------------------------------------------------------------
 
@@ -397,6 +396,16 @@ class Eddy:
 
     def __repr__(self) -> str:
         return f"<Eddy {self.plan}: {self._events} events, {self._results} results>"
+
+
+def _whole(what: str, given: Any) -> int:
+    try:
+        number = operator.index(given)
+    except TypeError:
+        number = 0
+    if number < 1 or isinstance(given, bool):
+        raise EddyError(f"{what} must be a whole number of at least 1, not {given!r}")
+    return number
 
 
 def _policy(what: str, given: Any, kind: type, default: Any) -> Any:

@@ -179,6 +179,11 @@ def _streams(streams: Any) -> dict[str, Stream]:
         raise QueryError(f"a query joins at least two streams, and this one has {len(streams)}")
     if not all(isinstance(name, str) and name for name in streams):
         raise QueryError(f"stream names must be texts: {list(streams)}")
+    for name in streams:
+        if re.search(r"[\s():|]", name):
+            raise QueryError(
+                f"stream name {name!r} cannot be written in a plan: use a name without blanks, parentheses, ':' and '|'"
+            )
     return {name: s if isinstance(s, Stream) else Stream(s) for name, s in streams.items()}
 
 

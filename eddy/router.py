@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -115,6 +116,9 @@ class Router:
             place.clear()
             place.delta = (place.tail, place.tail)
         self.results[ring].clear()
+        if review:
+            for scratch in (self.results[ring], *self._places, *itertools.chain(*self._spare.values())):
+                scratch.shrink()
         for stair, keys in expired:
             stair.expire(keys)
             stair.close_if_done()
@@ -306,3 +310,9 @@ class Router:
     def _give(self, ring: Ring) -> None:
         ring.clear()
         self._spare[ring.components].append(ring)
+
+    @property
+    def nbytes(self) -> int:
+        """Rings for entries on their way; STAIRs count by themselves."""
+        scratch = (*self.results, *self._places, *itertools.chain(*self._spare.values()))
+        return sum(ring.nbytes for ring in scratch)

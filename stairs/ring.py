@@ -32,6 +32,7 @@ class Ring:
         self.hashed = hashed
         self.components = components
         self.delta = (first, first)
+        self._most = 0
         self.state = self._allocate(power_of_two(capacity), SMALLEST)
         self.state[3][LOW] = self.state[3][TAIL] = self.state[3][BASE] = first
         self.state[1][:] = np.int64(first - 1).astype(np.int32)
@@ -98,7 +99,19 @@ class Ring:
     def clear(self) -> None:
         """Forget every entry (scratch rings only: nothing is unlinked)."""
         meta = self.state[3]
+        self._most = max(self._most, int(meta[TAIL] - meta[LOW]))
         meta[LOW] = meta[BASE] = meta[TAIL]
+
+    def shrink(self) -> None:
+        """Give memory back if an eighth of it was enough since the last call (scratch rings only, while empty).
+
+        New arrays are made: whoever still reads the old ones keeps them.
+        """
+        if self.capacity > 8 * max(self._most, SMALLEST):
+            tail = self.tail
+            self.state = self._allocate(power_of_two(2 * self._most), SMALLEST)
+            self.state[3][LOW] = self.state[3][TAIL] = self.state[3][BASE] = tail
+        self._most = 0
 
     def resize(self, capacity: int) -> None:
         """Move to another number of slots; ids stay."""

@@ -24,6 +24,9 @@ DEAREST = 1.5
 FULLEST, EMPTIEST = 0.65, 0.28
 """Share of slots that are live: below EMPTIEST the ring shrinks, but not so far that FULLEST are."""
 
+AGES = 6
+"""A STAIR remembers the age of its entries in steps of 1/64 of its slots."""
+
 SAMPLE = 1024
 """Entries looked at to see how many are live."""
 
@@ -113,7 +116,7 @@ class Stair(Ring):
         # All entries up to an id have rows below some count in every stream, so when one stream's window has
         # passed that count they are all dead: no entry need be looked at.
         ages = self._ages
-        if tail > base:
+        if tail - (ages[-1][0] if ages else low) > self.capacity >> AGES:
             ages.append((tail, counts))
         while ages and self._all_dead(ages[0][1], lows):
             low = max(low, ages.popleft()[0])

@@ -128,7 +128,7 @@ def follow(case, engine, wanted):
 
 def demote(engine, seed):
     """Turn some keys of every composite STAIR into holes, as a memory budget would."""
-    for _, stair in engine._router.inner():
+    for stair in engine._router.stairs.values():
         keys = np.unique(stair.carrier.keys(stair.carrier.low, stair.carrier.tail))
         stair.demote(keys[np.random.default_rng(seed).random(len(keys)) < 0.5])
 
