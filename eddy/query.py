@@ -7,6 +7,7 @@ key classes and residuals, and windows are brought to one unit of time. A query 
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
