@@ -155,8 +155,10 @@ class Evidence:
         values = []
         for stream in self._ordered(columns):
             column = columns[stream]
-            known = self.has(stream, column)
-            value = self._shown(stream, column) if known else _key_text(key_class, keys[stream])
+            if self.has(stream, column):
+                value = self._shown(stream, column)
+            else:
+                value = _key_text(key_class, keys[stream], self.query.streams[stream].columns[column])
             values.append(f"{stream}.{column} is {value}")
         return Judgement(text, False, f"{text} fails: {', '.join(values)}")
 
@@ -194,8 +196,10 @@ def _value_text(column: Column, of: ColumnType) -> str:
     return "NaN" if isinstance(value, float) and math.isnan(value) else str(Literal(value, of))
 
 
-def _key_text(key_class: KeyClass, key: int | None) -> str:
-    """The value that a canonical key stands for. Strings are always in the payload."""
+def _key_text(key_class: KeyClass, key: int | None, column: ColumnType) -> str:
+    """The value that a column has if this is its key. Strings are always in the payload."""
+    if column.kind == "bool":
+        return str(Literal(bool(key), column))
     of = {"int": INT64, "uint": UINT64, "float": FLOAT64}.get(key_class.kind)
-    of = of or timestamp_type(str(key_class.unit))
+    of = of or timestamp_type(str(key_class.unit), column.zone)
     return _value_text(Column(np.array([key]).view(of.dtype)), of)
