@@ -34,7 +34,7 @@ from eddy.types import Column
 from eddy.why import Inquiry
 from eddy.windows import Unbounded
 from policies import Feedback, Fixed, Jisc, Migration, NoFeedback, Routing
-from stairs import Ring, SortedIndex
+from stairs import Ring, SortedIndex, Stair
 from stairs.ring_kernels import order_of, read_rows
 
 OUTSTANDING = 2
@@ -93,6 +93,7 @@ class Eddy:
         self._outstanding: deque[tuple[list[weakref.ref[Result]], list[int]]] = deque()
         self._drawing: Generator[Result | None, None, None] | None = None
         self._broken: BaseException | None = None
+        self._dropped: list[Stair] = []
         self.routing.begin(query.names, seed)
 
     def _stream(self, number: int, name: str, stored: set[str], first_row: int) -> StreamState:
@@ -247,6 +248,7 @@ class Eddy:
 
     def _finish(self) -> None:
         """After a batch: migration goes on, and routing may decide."""
+        self._dropped = []
         incomplete = [stair for stair in self._router.stairs.values() if stair.holes is not None]
         if incomplete:
             self.migration.work(incomplete)
@@ -323,6 +325,7 @@ class Eddy:
         self._plan = plan
         self._migrations += 1
         self._keys_filled += sum(stair.keys_filled for stair in dropped)
+        self._dropped = dropped  # their memory is given back with the next batch, not in this call
         self.migration.begin([stair for stair in created if stair.holes is not None])
 
     # -- snapshots -------------------------------------------------------------------------------------------------

@@ -102,7 +102,11 @@ def merge(times, offsets, streams, events):  # type: ignore[no-untyped-def]
 def goes_back(times, offsets):  # type: ignore[no-untyped-def]
     """Where in `times` a stream's time first goes back, or -1; the streams are laid out as for `merge`."""
     for s in range(offsets.shape[0] - 1):
+        back = False
         for i in range(offsets[s] + 1, offsets[s + 1]):
-            if times[i] < times[i - 1]:
-                return i
+            back |= times[i] < times[i - 1]  # without a way out, so that it is vectorised
+        if back:
+            for i in range(offsets[s] + 1, offsets[s + 1]):
+                if times[i] < times[i - 1]:
+                    return i
     return -1

@@ -90,7 +90,7 @@ class Router:
     def _make(self, wanted: StairId, carrier: StairId) -> Stair:
         name = " ".join(self.compiler.names[s] for s in wanted.streams)
         component = None if carrier.key == wanted.key else wanted.streams.index(carrier.streams[0])
-        stair = Stair(name, wanted.streams, 0, self._binder.leaf(carrier), component)
+        stair = Stair(name, wanted.streams, 1, self._binder.leaf(carrier), component)
         stair.filler = self.fill
         return stair
 

@@ -25,7 +25,7 @@ from eddy.query import Query
 from eddy.result import to_arrow
 from eddy.router import Router
 from eddy.snapshot_format import Path, SnapshotFile, damaged, opened, write
-from eddy.snapshot_query import check_same, describe, plan_value, read_plan, rebuilt
+from eddy.snapshot_query import check_same, describe, rebuilt
 from eddy.types import Array, Column
 from eddy.windows import uses_time
 
@@ -48,7 +48,7 @@ class Saved:
 
     library: str = field(validator=_str)
     query: dict[str, Any] = field(validator=_dict)
-    plan: Any
+    plan: str = field(validator=_str)
     batch_size: int = field(validator=_int)
     joins: str = field(validator=_str)
     seed: int = field(validator=_int)
@@ -68,11 +68,12 @@ def save(engine: Eddy, path: Path) -> None:
     """Write a snapshot of the engine, which must not be in the middle of a push."""
     from eddy import __version__
 
-    statistics, lowwater = engine.statistics(), engine._lowwater
+    lowwater, router = engine._lowwater, engine._router
+    filled = [s.keys_filled + (0 if s.holes is None else s.holes.filled) for s in router.stairs.values()]
     saved = Saved(
         library=__version__,
         query=describe(engine.query),
-        plan=plan_value(engine._plan),
+        plan=engine.plan,
         batch_size=engine.batch_size,
         joins=engine.joins,
         seed=int(engine.seed),
@@ -82,11 +83,11 @@ def save(engine: Eddy, path: Path) -> None:
         nexts=lowwater.counts.tolist(),
         now=engine._intake.now,
         counters={
-            "events": statistics.events,
-            "results": statistics.results,
-            "migrations": statistics.migrations,
-            "keys_filled": statistics.keys_filled,
-            "composites_built": engine._router.composites_built,
+            "events": engine._events,
+            "results": engine._results,
+            "migrations": engine._migrations,
+            "keys_filled": engine._keys_filled + sum(filled),
+            "composites_built": router.composites_built,
             "decided": engine._decided,
         },
     )
@@ -99,7 +100,7 @@ def load(cls: type[E], path: Path, query: Query | None, options: dict[str, Any])
     with opened(path) as file:
         with file.reading():
             saved = Saved(**{name: file.header[name] for name in fields_dict(Saved)})
-            own = {"batch_size": saved.batch_size, "joins": saved.joins, "seed": saved.seed}
+            own = {name: getattr(saved, name) for name in ("plan", "batch_size", "joins", "seed")}
             if query is None:
                 query = rebuilt(saved.query, file.path)
             elif isinstance(query, Query):
@@ -110,9 +111,6 @@ def load(cls: type[E], path: Path, query: Query | None, options: dict[str, Any])
                 raise ValueError(f"it counts the rows of {len(saved.lows)} streams, not {len(query.names)}")
         given = {name: value for name, value in options.items() if value is not None}
         engine = cls(query, **{**own, **given}, _first_row=saved.first_row)
-        if "plan" not in given:
-            with file.reading():
-                engine._plan = read_plan(saved.plan, query.names)
         _restore(engine, saved, file)
     return engine
 

@@ -1,13 +1,12 @@
-"""The query and the plan of a snapshot as plain values, and whether a query is the one that was saved."""
+"""The query of a snapshot as plain values, and whether a query is the one that was saved."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from eddy.errors import EddyError, StateError
 from eddy.expressions import Expression
-from eddy.plan import Join, Leaf, Node, Orderings, Plan
 from eddy.predicate import Call
 from eddy.query import Query, Stream
 from eddy.sql import sql
@@ -108,36 +107,3 @@ def _differences(saved: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator
 
 def _is(what: str | None) -> str:
     return "is missing" if what is None else f"is {what}"
-
-
-# -- plans ----------------------------------------------------------------------
-
-
-def plan_value(plan: Plan | Node) -> Any:
-    """A plan as JSON can hold it, whatever the streams are called: nested pairs, or a dict of orderings."""
-    if isinstance(plan, Orderings):
-        return {name: list(order) for name, order in plan.orders.items()}
-    return plan.name if isinstance(plan, Leaf) else [plan_value(plan.left), plan_value(plan.right)]
-
-
-def read_plan(value: Any, names: Sequence[str]) -> Plan:
-    """The plan that `plan_value` wrote; ValueError if it is none for these streams."""
-    if isinstance(value, dict):
-        if set(value) != set(names) or any(sorted([n, *o]) != sorted(names) for n, o in value.items()):
-            raise ValueError(f"the plan {value} is not for the streams {', '.join(names)}")
-        return Orderings({name: tuple(value[name]) for name in names})
-    plan = _node(value)
-    if not isinstance(plan, Join) or sorted(_leaves(value)) != sorted(names):
-        raise ValueError(f"the plan {value} is not for the streams {', '.join(names)}")
-    return plan
-
-
-def _node(value: Any) -> Node:
-    if isinstance(value, str):
-        return Leaf(value)
-    left, right = value
-    return Join(_node(left), _node(right))
-
-
-def _leaves(value: Any) -> list[str]:
-    return [value] if isinstance(value, str) else [name for part in value for name in _leaves(part)]

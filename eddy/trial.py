@@ -53,9 +53,13 @@ class Trial:
             text += "; ".join(judgement.how for judgement in failed) + "."
             return self._says(PREDICATE, text, predicates=tuple(judgement.predicate for judgement in failed))
         unknown = [judgement for judgement in judged if judgement.holds is None]
+        keys = {
+            str(key_class) for key_class in self.query.key_classes
+        }  # whose equalities are unknown already
         for name in self.rows:
             if kept[name] is None:
-                unknown += [o for o in self.evidence.objections(name) if o.holds is None]
+                filters = (o for o in self.evidence.objections(name) if o.predicate not in keys)
+                unknown += [objection for objection in filters if objection.holds is None]
         if unknown or doubtful:
             return self._forgotten(unknown, doubtful)
         under = f", under plan {self._plan}." if self._plan else "."

@@ -47,7 +47,7 @@ class Ring:
         meta[SHIFT] = 64 - (heads.bit_length() - 1)
         return (
             np.empty((capacity, ROWS + self.components), np.int32),
-            np.empty(heads, np.int32),
+            np.zeros(heads, np.int32),
             np.empty(events, np.int32),
             meta,
         )
@@ -116,7 +116,10 @@ class Ring:
     def resize(self, capacity: int) -> None:
         """Move to another number of slots; ids stay."""
         new = self._allocate(capacity, len(self.state[2]))
-        move(self.state, new)
+        if self.low == self.tail == 1:
+            new[3][:3] = self.state[3][:3]  # nothing to move, and heads of 0 are below the first id
+        else:
+            move(self.state, new)
         self.state = new
 
     def reserve(self, n: int) -> None:

@@ -18,11 +18,8 @@ from stairs.ring_kernels import count_live, reclaim, refresh_heads
 ALL: NDArray[np.uint8] = np.empty(0, np.uint8)
 """In place of flags: every entry counts."""
 
-DEAREST = 1.5
-"""Entries moved for each slot freed: above, the ring doubles."""
-
 FULLEST, EMPTIEST = 0.65, 0.28
-"""Share of slots that are live: below EMPTIEST the ring shrinks, but not so far that FULLEST are."""
+"""Share of slots that are live: above FULLEST a ring that needs room doubles; below EMPTIEST it shrinks."""
 
 AGES = 6
 """A STAIR remembers the age of its entries in steps of 1/64 of its slots."""
@@ -140,12 +137,17 @@ class Stair(Ring):
         return False
 
     def _make_room(self, floor: NDArray[np.int32], wanted: int) -> None:
-        """Get ``wanted`` free slots: by moving live entries together, or by more slots where that costs too much."""
+        """Get ``wanted`` free slots: by moving live entries together, or by more slots where most of them are live."""
         low, capacity = self.low, self.capacity
         moved = reclaim(self.state, self.streams, floor, 2 * wanted)
         freed = self.low - low - moved
-        if moved > DEAREST * freed or capacity - (self.tail - self.low) < wanted:
+        crowded = moved > freed and self._estimate(floor) > FULLEST * capacity
+        if crowded or capacity - (self.tail - self.low) < wanted:
             self.resize(2 * capacity)
+
+    def _estimate(self, floor: NDArray[np.int32]) -> int:
+        """About how many entries are live."""
+        return count_live(self.state, self.streams, floor, 1 + (self.tail - self.low) // SAMPLE)
 
     def review(self, floor: NDArray[np.int32] | None = None) -> None:
         """Now and then, at the beginning of a batch: give memory back, and keep stale 32-bit ids from coming round.
@@ -159,9 +161,7 @@ class Stair(Ring):
         wanted = 2 * self._usual + SMALLEST
         if len(self.state[2]) > 4 * wanted:
             self.state = (*self.state[:2], np.empty(power_of_two(wanted), np.int32), self.state[3])
-        live = tail - low
-        if floor is not None:
-            live = count_live(self.state, self.streams, floor, 1 + (tail - low) // SAMPLE)
+        live = tail - low if floor is None else self._estimate(floor)
         capacity = power_of_two(int((live + wanted) / FULLEST))
         if live < EMPTIEST * self.capacity and capacity < self.capacity:
             if floor is not None:

@@ -449,7 +449,7 @@ def test_long_ago_is_said_to_be_long_ago():
         answer = engine.why(A=0, B=0, C=0)
         assert str(answer) == "A 0, B 0 and C 0 gave a result before event 7, where the history begins."
         assert (answer.event, answer.plan) == (None, None)
-        for _ in range(10):
+        for _ in range(20):
             engine.push("A", rows((0, 1, 1.0)))
         answer = engine.why(A=0, B=0, C=0)
         assert (answer.verdict, answer.streams) == ("forgotten", ("A",))
