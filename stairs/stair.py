@@ -88,7 +88,7 @@ class Stair(Ring):
         """Make every key a hole that the carrying leaf has a row for now (the STAIR is empty).
 
         It gets slots for as many composites as there are rows now, since growing later would delay a batch; slots that
-        stay empty cost nothing until the next review.
+        stay empty are given back when it is complete.
         """
         assert self.carrier is not None
         self.resize(power_of_two(int((self.carrier.tail - self.carrier.low) / FULLEST)))
@@ -163,7 +163,7 @@ class Stair(Ring):
             self.state = (*self.state[:2], np.empty(power_of_two(wanted), np.int32), self.state[3])
         live = tail - low if floor is None else self._estimate(floor)
         capacity = power_of_two(int((live + wanted) / FULLEST))
-        if live < EMPTIEST * self.capacity and capacity < self.capacity:
+        if self.complete and live < EMPTIEST * self.capacity and capacity < self.capacity:
             if floor is not None:
                 reclaim(self.state, self.streams, floor, self.capacity)
             self.resize(max(capacity, power_of_two(self.tail - self.low)))
