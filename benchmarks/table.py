@@ -1,0 +1,92 @@
+"""The README's table of figures, from `benchmarks/results.json`: `python -m benchmarks.table [--write]`.
+
+`python -m benchmarks.targets --write` measures and keeps the figures; this only shows them, every miss included.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+RESULTS = Path(__file__).with_name("results.json")
+README = Path(__file__).parents[1] / "README.md"
+BEGIN = "<!-- figures: written by python -m benchmarks.table --write -->"
+END = "<!-- end of figures -->"
+
+Results = Mapping[str, Any]
+
+
+def read(path: Path = RESULTS) -> Results | None:
+    """What was measured last, if anything was."""
+    return json.loads(path.read_text()) if path.exists() else None
+
+
+def render(results: Results | None) -> str:
+    """The figures as Markdown, in order of their names, numbers by size."""
+    if not results or not results.get("targets"):
+        return "Nothing has been measured yet."
+    figures = results["targets"]
+    reached = sum(bool(figure["passed"]) for figure in figures.values())
+    lines = [
+        f"{reached} of {len(figures)} goals were reached ({results.get('machine', 'machine not known')}).",
+        "",
+        "| what | measured | must be | reached | details |",
+        "|---|---|---|---|---|",
+    ]
+    return "\n".join([*lines, *(_row(what, figures[what]) for what in sorted(figures, key=_natural))])
+
+
+def inserted(text: str, results: Results | None) -> str:
+    """The text with the figures between its marks."""
+    if text.count(BEGIN) != 1 or text.count(END) != 1:
+        raise SystemExit(f"the README must have both marks of the figures once: {BEGIN} and {END}")
+    before, _, rest = text.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return f"{before}{BEGIN}\n{render(results)}\n{END}{after}"
+
+
+def _row(what: str, figure: Results) -> str:
+    measured, target, unit = figure["measured"], figure["target"], figure["unit"]
+    # A figure on the good side of its target tells which side that is; on the target itself it is a limit.
+    at_least = measured != target and (measured > target) == bool(figure["passed"])
+    bound = f"{'at least' if at_least else 'at most'} {_number(target)} {unit}"
+    cells = (
+        what,
+        f"{_number(measured)} {unit}",
+        bound,
+        "yes" if figure["passed"] else "**no**",
+        figure["note"],
+    )
+    return "| " + " | ".join(str(cell).replace("|", "/") for cell in cells).rstrip() + " |"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def _natural(what: str) -> list[tuple[int, str]]:
+    """3 before 20, and numbers before words."""
+    return [
+        (int(part), "") if part.isdigit() else (sys.maxsize, part)
+        for part in re.split(r"(\d+)", what)
+        if part
+    ]
+
+
+def main() -> int:
+    arguments = argparse.ArgumentParser(prog="python -m benchmarks.table", description=__doc__)
+    arguments.add_argument("--write", action="store_true", help="put the table into README.md")
+    if arguments.parse_args().write:
+        README.write_text(inserted(README.read_text(encoding="utf-8"), read()), encoding="utf-8")
+    else:
+        print(render(read()))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
