@@ -385,6 +385,8 @@ class Eddy:
         which event, or predicates fail. Where the rows did give a result, it says so. The last million events are
         remembered; about what is further back, and rows whose values are gone, it may say that it cannot tell.
         """
+        if self._broken is not None:
+            self._check_ready("ask")
         inquiry = Inquiry(
             self.query, self._streams, self._lowwater, self._history, self._events, self._first_row
         )

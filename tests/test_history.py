@@ -106,3 +106,11 @@ def test_after_loading_a_snapshot_the_past_is_one(engine, tmp_path):
     assert str(loaded.why_not(A=1, B=3, C=0)).startswith("A 1, B 3 and C 0 were in their windows together")
     assert loaded.why_not(A=0, B=3, C=0).verdict == "window"
     assert loaded.why_not(A=0, B=0, C=0).verdict == "forgotten"
+
+
+def test_an_engine_that_broke_is_not_asked(engine):
+    """Half a batch is no ground for an answer."""
+    with mock.patch.object(engine._router, "run", side_effect=MemoryError), pytest.raises(MemoryError):
+        engine.push("A", rows((13, 1, 0.0)))
+    with pytest.raises(eddy.StateError, match="make a new one"):
+        engine.why(A=0, B=0, C=0)
