@@ -28,7 +28,8 @@ class Holes:
         self.rows = created - leaf.low
         self.demoted = 0
         self.filled = 0
-        self._map = self._allocate(1024)
+        # Room for every key there is, which costs nothing until it is used: a larger map later would delay a batch.
+        self._map = self._allocate(power_of_two(2 * self.rows + 1024))
 
     @staticmethod
     def _allocate(size: int) -> tuple[Keys, NDArray[np.uint8], Keys]:
