@@ -20,7 +20,7 @@ Streams = tuple[int, ...]
 """Stream numbers, ascending: also the order of the components in an entry."""
 
 
-@frozen
+@frozen(cache_hash=True)
 class Key:
     """What a STAIR is keyed by: key classes, or the row number of one stream (theta), or nothing (cross product)."""
 
@@ -28,7 +28,7 @@ class Key:
     row: int | None = None
 
 
-@frozen
+@frozen(cache_hash=True)
 class StairId:
     """A STAIR's identity: a plan change keeps the STAIRs that the new plan has too."""
 
@@ -36,7 +36,7 @@ class StairId:
     key: Key
 
 
-@frozen
+@frozen(cache_hash=True)
 class Place:
     """Where matches go that are not stored: the prefix of a stream's own ordering."""
 
