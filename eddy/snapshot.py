@@ -69,7 +69,6 @@ def save(engine: Eddy, path: Path) -> None:
     from eddy import __version__
 
     lowwater, router = engine._lowwater, engine._router
-    filled = [s.keys_filled + (0 if s.holes is None else s.holes.filled) for s in router.stairs.values()]
     saved = Saved(
         library=__version__,
         query=describe(engine.query),
@@ -86,7 +85,7 @@ def save(engine: Eddy, path: Path) -> None:
             "events": engine._events,
             "results": engine._results,
             "migrations": engine._migrations,
-            "keys_filled": engine._keys_filled + sum(filled),
+            "keys_filled": engine._keys_filled + sum(s.keys_filled for s in router.stairs.values()),
             "composites_built": router.composites_built,
             "decided": engine._decided,
         },
