@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from eddy.engine import Eddy
 from eddy.errors import BatchError, EddyError, PlanError, QueryError, StateError
+from eddy.explanation import Explanation
 from eddy.predicate import predicate
 from eddy.query import Query, Stream
 from eddy.result import Result
@@ -17,6 +18,7 @@ __all__ = [
     "BatchError",
     "Eddy",
     "EddyError",
+    "Explanation",
     "PlanError",
     "Query",
     "QueryError",

@@ -83,6 +83,8 @@ def _mapping(name: str, batch: Any) -> Mapping[str, Any]:
     if not isinstance(batch, (pa.Table, pa.RecordBatch)):
         if not (hasattr(batch, "__arrow_c_stream__") or hasattr(batch, "__arrow_c_array__")):
             hint = "; call collect() on it first" if hasattr(batch, "collect") else ""
+            if isinstance(batch, list) and batch and isinstance(batch[0], Mapping):
+                hint = "; a list of rows becomes one with pyarrow.Table.from_pylist(rows)"
             raise BatchError(
                 f"stream {name}: a {type(batch).__name__} is not a batch; give a dict of arrays, a "
                 f"structured numpy array, a pyarrow Table or RecordBatch, or pandas or polars{hint}"

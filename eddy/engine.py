@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from eddy import snapshot
 from eddy.census import take_census
 from eddy.chunks import chunks
-from eddy.errors import EddyError, PlanError, StateError
+from eddy.errors import BatchError, EddyError, PlanError, StateError
 from eddy.explain import explain
 from eddy.explanation import Explanation
 from eddy.history import History
@@ -152,8 +152,13 @@ class Eddy:
 
     def run(self, source: Iterable[tuple[str, Any]]) -> Iterator[Result]:
         """Push every (stream, batch) of a source and yield what each brings."""
-        for stream, batch in source:
-            yield self.push(stream, batch)
+        for item in source:
+            if not isinstance(item, (tuple, list)) or len(item) != 2:
+                raise BatchError(
+                    f"run takes a source of (stream name, batch) pairs, but it gave a {type(item).__name__}: "
+                    "for batches of several streams at once call push_all"
+                )
+            yield self.push(*item)
 
     def _push(self, batches: Mapping[str, Any], max_rows: int | None) -> Result | Iterator[Result]:
         if max_rows is not None:

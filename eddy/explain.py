@@ -9,11 +9,11 @@ from eddy.statistics import StairStatistics, Statistics, StreamStatistics
 
 
 def key_text(query: Query, key: Key) -> str:
-    """What a STAIR is keyed by: column names, a stream's row, or nothing."""
+    """What a STAIR is keyed by: column names, a stream's row, or nothing at all."""
     if key.row is not None:
         return f"row of {query.names[key.row]}"
     names = ["=".join(dict.fromkeys(query.key_classes[c].members.values())) for c in key.classes]
-    return ", ".join(names) if names else "nothing"
+    return ", ".join(names) if names else "nothing (a cross product)"
 
 
 def explain(query: Query, plan: Plan, statistics: Statistics) -> str:
@@ -22,7 +22,7 @@ def explain(query: Query, plan: Plan, statistics: Statistics) -> str:
     stairs = {frozenset(stair.streams): stair for stair in statistics.stairs}
     lines = [
         f"plan {plan}",
-        f"{statistics.events:,} events, {statistics.results:,} results, {_size(statistics.bytes)}",
+        f"{_count(statistics.events, 'event')}, {_count(statistics.results, 'result')}, {_size(statistics.bytes)}",
     ]
     if isinstance(plan, Orderings):
         for name, order in plan.orders.items():
@@ -61,9 +61,14 @@ def _stair(stair: StairStatistics) -> str:
     state = "complete"
     if not stair.complete:
         state = (
-            f"{stair.fraction:.0%} settled, {stair.keys_filled:,} keys filled, {stair.holes:,} known holes"
+            f"{_count(stair.keys_filled, 'key')} filled, {_count(stair.holes, 'known hole')}, "
+            f"rows from before the change {stair.fraction:.0%} settled"
         )
     return f"STAIR {stair.name}: {stair.live:,} live, {_size(stair.bytes)}, {state}"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def _size(count: int) -> str:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from eddy.columns import normalise
 from eddy.errors import BatchError
+from eddy.instants import format_instant
 from eddy.merge import goes_back, merge
 from eddy.query import Query
 from eddy.strings import StringPool
@@ -114,7 +115,8 @@ class Intake:
         )
         if times is not None and total and self.now is not None and times[0] < self.now:
             raise BatchError(
-                f"time goes back: the batch starts at {times[0]}, but an event at {self.now} was already pushed. "
+                f"time goes back: the batch starts at {self._when(times[0])}, but an event at {self._when(self.now)} "
+                "was already pushed. "
                 "A query with time windows needs its batches in order of time: push the streams together with push_all"
             )
         offset, parts = 0, []
@@ -144,8 +146,8 @@ class Intake:
             if at >= 0:
                 s = int(np.searchsorted(offsets, at, side="right")) - 1
                 raise BatchError(
-                    f"stream {names[s]}: time goes back at row {at - offsets[s]} of the batch ({times[at]} after "
-                    f"{times[at - 1]}): sort the batch by {self.query.streams[names[s]].time}"
+                    f"stream {names[s]}: time goes back at row {at - offsets[s]} of the batch "
+                    f"({self._when(times[at])} after {self._when(times[at - 1])}): sort the batch by {self.query.streams[names[s]].time}"
                 )
         else:
             times = (
@@ -166,6 +168,11 @@ class Intake:
 
     def _alone(self, name: str, total: int) -> NDArray[np.int32]:
         return np.full(total, self.number[name], np.int32)
+
+    def _when(self, time: Any) -> str:
+        """A time as its column shows it."""
+        unit = self.query.time_unit
+        return str(time) if unit is None else format_instant(int(time), unit, None)
 
     def _times(self, name: str, columns: dict[str, Column]) -> Keys:
         time = self.query.streams[name].time

@@ -2,12 +2,27 @@
 
 A kernel may compile on its first call, so there are no deadlines; whole feeds are drawn, and they are large.
 `make test` tries the same examples each time, so that its verdict is the change's and not the day's;
-`make fuzz` is the random search.
+`EDDY_TESTS=thorough` searches longer and at random, and `make fuzz` does nothing else.
 """
 
-from hypothesis import HealthCheck, settings
+import os
 
-SLOW_OR_LARGE = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
+from hypothesis import HealthCheck, Phase, settings
 
-settings.register_profile("repeatable", deadline=None, derandomize=True, suppress_health_check=SLOW_OR_LARGE)
-settings.load_profile("repeatable")
+COMMON = {
+    "deadline": None,
+    "print_blob": True,
+    "suppress_health_check": [
+        HealthCheck.too_slow,
+        HealthCheck.data_too_large,
+        HealthCheck.large_base_example,
+    ],
+}
+# A failing feed shrinks slowly, and its verdict needs no shrinking: `make fuzz` makes a failing case small.
+WITHOUT_SHRINKING = [phase for phase in Phase if phase is not Phase.shrink]
+
+settings.register_profile(
+    "repeatable", max_examples=100, derandomize=True, phases=WITHOUT_SHRINKING, **COMMON
+)
+settings.register_profile("thorough", max_examples=2000, **COMMON)
+settings.load_profile(os.environ.get("EDDY_TESTS", "repeatable"))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from attrs import field, frozen, validators
+from attrs import field, frozen
 
 from policies.migration.base import Migration
 
@@ -24,7 +24,14 @@ class Jisc(Migration):
     Background filling goes in the cursor's order, newest rows first, since these live longest (HybMig, 3.4).
     """
 
-    background: int = field(default=0, validator=[validators.instance_of(int), validators.ge(0)])
+    background: int = field(default=0)
+
+    @background.validator
+    def _check(self, attribute: Any, value: Any) -> None:
+        if not isinstance(value, int) or value < 0:
+            raise ValueError(
+                f"Jisc(background=...) is the number of keys to fill a batch, 0 or more, not {value!r}"
+            )
 
     def work(self, incomplete: Sequence[Stair]) -> None:
         """Spend the budget on the lowest STAIRs first: those above are filled from them."""
