@@ -147,7 +147,8 @@ class Intake:
                 s = int(np.searchsorted(offsets, at, side="right")) - 1
                 raise BatchError(
                     f"stream {names[s]}: time goes back at row {at - offsets[s]} of the batch "
-                    f"({self._when(times[at])} after {self._when(times[at - 1])}): sort the batch by {self.query.streams[names[s]].time}"
+                    f"({self._when(times[at])} after {self._when(times[at - 1])}): "
+                    f"sort the batch by {self.query.streams[names[s]].time}"
                 )
         else:
             times = (
