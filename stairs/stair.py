@@ -141,7 +141,7 @@ class Stair(Ring):
         low, capacity = self.low, self.capacity
         moved = reclaim(self.state, self.streams, floor, 2 * wanted)
         freed = self.low - low - moved
-        crowded = moved > freed and self._estimate(floor) > FULLEST * capacity
+        crowded = moved > freed and self._estimate(floor) + wanted > FULLEST * capacity
         if crowded or capacity - (self.tail - self.low) < wanted:
             self.resize(2 * capacity)
 
