@@ -5,7 +5,9 @@ from __future__ import annotations
 import datetime
 import itertools
 import math
+import tempfile
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -116,6 +118,8 @@ def follow(case, engine, wanted):
             engine.migrate(step[1])
         elif step[0] == "demote":
             demote(engine, step[1])
+        elif step[0] == "restart":
+            engine = restart(engine)
         elif step[0] == "reject":
             refuse(engine, book, *step[1:])
     for want, results in held if case.hold else ():
@@ -131,6 +135,13 @@ def demote(engine, seed):
     for stair in engine._router.stairs.values():
         keys = np.unique(stair.carrier.keys(stair.carrier.low, stair.carrier.tail))
         stair.demote(keys[np.random.default_rng(seed).random(len(keys)) < 0.5])
+
+
+def restart(engine):
+    """An engine that goes on from a snapshot of this one."""
+    with tempfile.TemporaryDirectory() as folder:
+        engine.save(Path(folder) / "snapshot")
+        return eddy.Eddy.load(Path(folder) / "snapshot", engine.query, migration=engine.migration)
 
 
 # Bad input

@@ -22,6 +22,7 @@ KINDS = {
     "small": lambda pick: small(pick, chunks=pick.choice([0, 0, 20]), rejects=pick.choice([0, 0, 0, 20])),
     "changing": lambda pick: small(pick, migrations=90, doors=("push",)),
     "demoting": lambda pick: small(pick, migrations=10, demotes=40),
+    "restarting": lambda pick: small(pick, restarts=20, demotes=10, chunks=10),
     "large": large,
     "long": long,
 }
@@ -179,7 +180,9 @@ def main(arguments=None):
     seed = first
     while time.monotonic() - start < 60 * options.minutes:
         pick = Pick(seed)
-        kind = pick.choice(["small"] * 12 + ["changing"] * 6 + ["demoting"] * 4 + ["large", "long"])
+        kind = pick.choice(
+            ["small"] * 12 + ["changing"] * 6 + ["demoting"] * 4 + ["restarting"] * 3 + ["large", "long"]
+        )
         case = KINDS[kind](pick)
         error = failure(case)
         if error is not None:

@@ -192,10 +192,10 @@ def spare(pick, specs, names):
 # Windows and streams
 
 
-def window(pick, timed, most, sparse=False):
+def window(pick, timed, most, bounded=False):
     """A window of any kind the stream can have."""
     kinds = ["rows", "rows", "tumbling rows"] + (["range", "range", "tumbling time"] if timed else [])
-    kinds += [] if sparse else ["unbounded"]
+    kinds += [] if bounded else ["unbounded"]
     kind = pick.choice(kinds)
     if kind == "unbounded":
         return (kind,)
@@ -217,8 +217,10 @@ def time_columns(pick, names):
     return chosen, mode == "all"
 
 
-def make(pick, count, sparse=False):
-    """A random query of so many streams, connected by equalities and other predicates."""
+def make(pick, count, sparse=False, bounded=False):
+    """A random query of so many streams, connected by equalities and other predicates.
+
+    ``sparse``: many keys, and an equality between all streams; ``bounded``: every window forgets."""
     names = pick.shuffled(list("ABCDEF"[:count]))
     size = pick.choice(
         [20, 100, 500] if sparse else [1, 2, 2, 3, 3, 5, 8] if count < 4 else [1, 1, 2, 2, 3, 4]
@@ -259,7 +261,7 @@ def make(pick, count, sparse=False):
     streams = {}
     for name in names:
         kinds = {a: spec.type for a, spec in specs[name].items()}
-        streams[name] = S(kinds, window(pick, timed, most, sparse), times.get(name, (None,))[0])
+        streams[name] = S(kinds, window(pick, timed, most, sparse or bounded), times.get(name, (None,))[0])
     items = [f"{name}.{a}" for name in names for a in specs[name]]
     select = pick.some(items) if pick.chance(20) else None
     sql = not cross and all(tree[0] != "user" for tree in where) and pick.chance(15)

@@ -128,9 +128,9 @@ SIZES = {"single": [1], "small": [1, 2, 3, 5], "runs": [1, 4, 12, 25], "slices":
 def steps(pick, made, events, sizes, doors=("push", "push_all"), rows=None, paces=PACES, **odds):
     """A list of steps that adds up to about so many events.
 
-    ``odds`` of migrations, demotes, rejects and chunks are in percent of the steps.
+    ``odds`` of migrations, demotes, restarts, rejects and chunks are in percent of the steps.
     """
-    odds = {"migrations": 0, "demotes": 0, "rejects": 0, "chunks": 0} | odds
+    odds = {"migrations": 0, "demotes": 0, "restarts": 0, "rejects": 0, "chunks": 0} | odds
     names = list(made.streams)
     wild = not made.time_windows and "push_all" not in doors and pick.chance(50)
     start = pick.choice([0, 0, -13, 10**6])
@@ -142,6 +142,8 @@ def steps(pick, made, events, sizes, doors=("push", "push_all"), rows=None, pace
             done.append(("migrate", plan(pick, names)))
         if odds["demotes"] and pick.chance(odds["demotes"]):
             done.append(("demote", pick.integer(0, 9)))
+        if odds["restarts"] and pick.chance(odds["restarts"]):
+            done.append(("restart",))
         if odds["rejects"] and pick.chance(odds["rejects"]):
             done.append(("reject", pick.choice(list(BAD)), pick.choice(names)))
         size = pick.choice(sizes)
@@ -201,10 +203,10 @@ def large(pick, limit=600_000):
 
 def long(pick, limit=200_000):
     """A case of a thousand small pushes: rings come round, grow and shrink, and plans change now and then."""
-    made = queries.make(pick, pick.integer(2, 4))
+    made = queries.make(pick, pick.integer(2, 4), bounded=True)
     rows = Pick(pick.integer(0, 2**32))
-    demotes = pick.choice([0, 2])
-    done = steps(pick, made, 3_000, [1, 2, 7], rows=rows, paces=PACES[1:], migrations=2, demotes=demotes)
+    odds = {"migrations": 2, "demotes": pick.choice([0, 2]), "restarts": pick.choice([0, 0, 1])}
+    done = steps(pick, made, 3_000, [1, 2, 7], rows=rows, paces=PACES[1:], **odds)
     return make(pick, made, done, limit)
 
 

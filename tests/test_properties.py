@@ -52,6 +52,13 @@ def test_demoted_keys_are_filled_again(case):
     check(case)
 
 
+@given(small_cases(restarts=20, demotes=10))
+@few(0.3)
+def test_a_restart_from_a_snapshot_changes_nothing(case):
+    """An engine saved and loaded at any moment goes on as if nothing had happened."""
+    check(case)
+
+
 @given(small_cases(chunks=70, doors=PUSH, migrations=10, limit=5_000))
 @few(0.5)
 def test_results_drawn_in_chunks_are_the_same_results(case):
