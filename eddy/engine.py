@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import operator
 import os
-import weakref
-from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from typing import Any, cast, overload
 
@@ -18,6 +16,7 @@ from eddy.chunks import chunks
 from eddy.errors import BatchError, EddyError, PlanError, StateError
 from eddy.explain import explain
 from eddy.explanation import Explanation
+from eddy.handout import Handout, emit
 from eddy.history import History
 from eddy.intake import Arrivals, Intake, stored_columns
 from eddy.itinerary import Compiler
@@ -34,11 +33,7 @@ from eddy.types import Column
 from eddy.why import Inquiry
 from eddy.windows import Unbounded
 from policies import Feedback, Fixed, Jisc, Migration, NoFeedback, Routing
-from stairs import Ring, SortedIndex, Stair
-from stairs.ring_kernels import order_of, read_rows
-
-OUTSTANDING = 2
-"""Results of so many pushes may still fetch their columns; older ones that somebody holds are sealed."""
+from stairs import SortedIndex, Stair
 
 
 class Eddy:
@@ -87,10 +82,10 @@ class Eddy:
         bounded = [not isinstance(stream.window, Unbounded) for stream in query.streams.values()]
         self._router = Router(self._compiler, self._streams, joins == "nested", bounded)
         self._router.install(self._plan, fresh=True)
-        self._events = self._results = self._migrations = self._pushes = 0
+        self._events = self._results = self._migrations = 0
         self._keys_filled = 0
         self._decided = 0
-        self._outstanding: deque[tuple[list[weakref.ref[Result]], list[int]]] = deque()
+        self._handout = Handout()
         self._drawing: Generator[Result | None, None, None] | None = None
         self._broken: BaseException | None = None
         self._dropped: list[Stair] = []
@@ -168,37 +163,26 @@ class Eddy:
             self._pool.sweep(codes for stream in self._streams for codes in stream.payload.codes_in_use())
         arrivals = self._intake.admit(batches)
         self._intake.accept(arrivals)
-        self._pushes += 1
-        self._settle_outstanding()
-        handed_out: list[weakref.ref[Result]] = []
-        self._outstanding.append((handed_out, self._lows_before))
+        self._handout.begin(self._streams, self._lowwater.lows.tolist())
         if max_rows is not None:
-            self._drawing = self._draw(arrivals, max_rows, handed_out)
+            self._drawing = self._draw(arrivals, max_rows)
             next(self._drawing)
             return cast(Iterator[Result], self._drawing)
         if len(arrivals.streams) <= self.batch_size:
             self._process(arrivals)
-            result = self._result(self._router.results[self._ring])
-        else:
-            parts = []
-            for piece in arrivals.cut(self.batch_size):
-                self._process(piece)
-                part = self._result(self._router.results[self._ring])
-                _ = part.rows
-                parts.append(part)
-            result = Result.concat(parts)
-        handed_out.append(weakref.ref(result))
-        return result
+            return self._handout.give(self._emitted())
+        parts = []
+        for piece in arrivals.cut(self.batch_size):
+            self._process(piece)
+            part = self._emitted()
+            _ = part.rows  # read now: the next piece uses the ring again
+            parts.append(part)
+        return self._handout.give(Result.concat(parts))
 
     @property
     def pending(self) -> Iterator[Result] | None:
         """The results of the last ``push(..., max_rows=...)`` that are still to be drawn, if there are any."""
         return cast("Iterator[Result] | None", self._drawing)
-
-    @property
-    def _ring(self) -> int:
-        """Which of the result rings this push writes to: a result reads its ring until it is sealed."""
-        return self._pushes % (OUTSTANDING + 1)
 
     def _check_ready(self, what: str) -> None:
         if self._broken is not None:
@@ -212,18 +196,6 @@ class Eddy:
                 f"engine.pending, to its end, then {what}"
             )
 
-    def _settle_outstanding(self) -> None:
-        """Let go of payload that no result can ask for any more."""
-        self._lows_before = self._lowwater.lows.tolist()
-        while len(self._outstanding) >= OUTSTANDING:
-            for reference in self._outstanding.popleft()[0]:
-                result = reference()
-                if result is not None:
-                    result.seal()
-        lows = self._outstanding[0][1] if self._outstanding else self._lows_before
-        for stream, low in zip(self._streams, lows, strict=True):
-            stream.payload.retain_from(low)
-
     # -- a batch ---------------------------------------------------------------------------------------------------
 
     def _process(self, arrivals: Arrivals, results: bool = True) -> None:
@@ -235,7 +207,7 @@ class Eddy:
 
     def _route(self, arrivals: Arrivals, results: bool) -> None:
         arrivals = self.feedback.sift(arrivals)
-        router, ring = self._router, self._ring
+        router, ring = self._router, self._handout.ring
         lows, counts = self._lowwater.lows.tolist(), self._lowwater.counts.tolist()
         marks, first, _ = self._lowwater.advance(arrivals.streams, arrivals.times)
         self._history.note(self._events, counts, lows, arrivals, self._plan)
@@ -263,9 +235,7 @@ class Eddy:
             if plan is not None:
                 self._change(self._parse(plan))
 
-    def _draw(
-        self, arrivals: Arrivals, max_rows: int, handed_out: list[weakref.ref[Result]]
-    ) -> Generator[Result | None, None, None]:
+    def _draw(self, arrivals: Arrivals, max_rows: int) -> Generator[Result | None, None, None]:
         """Yields nothing once, when the first rows are stored, then the results in parts.
 
         Closing it gives up the results that are left, but never a row.
@@ -278,11 +248,10 @@ class Eddy:
                 if not primed:
                     primed = True
                     yield None
-                for ring in chunks(self._router, max_rows, self._ring):
+                for ring in chunks(self._router, max_rows, self._handout.ring):
                     self._results += len(ring)
-                    result = self._result(ring)
-                    _ = result.rows
-                    handed_out.append(weakref.ref(result))
+                    result = self._handout.give(emit(self.query, self._router, ring, self._fetch))
+                    _ = result.rows  # read now: the next part uses the ring again
                     yield result
                 self._finish()
         except GeneratorExit:
@@ -291,20 +260,14 @@ class Eddy:
                 self._process(piece, results=False)
                 self._finish()
             raise
+        except BaseException as error:
+            self._broken = error
+            raise
         finally:
             self._drawing = None
 
-    def _result(self, ring: Ring) -> Result:
-        newest, events = self._router.newest, len(self._router.marks)
-        state, start, count = ring.state, ring.base, len(ring)
-
-        def rows() -> NDArray[np.int64]:
-            out, order = np.empty((count, len(newest)), np.int64), np.empty(count, np.int64)
-            order_of(state[2], events, order)
-            read_rows(state, start, order, np.arange(len(newest)), newest, out)
-            return out
-
-        return Result(self.query, count, rows, self._fetch)
+    def _emitted(self) -> Result:
+        return emit(self.query, self._router, self._router.results[self._handout.ring], self._fetch)
 
     def _fetch(self, stream: str, column: str, rows: NDArray[np.int64]) -> Column:
         return self._streams[self.query.names.index(stream)].payload.take(column, rows)

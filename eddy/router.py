@@ -22,6 +22,9 @@ from stairs.probe_kernels import BLOCK, join_for
 from stairs.ring_kernels import append_keys, keep
 from stairs.stair import ALL
 
+RESULT_RINGS = 3
+"""Rings for results, used in turn by the pushes: a result may read its ring until the next but one."""
+
 REVIEW = 64
 """Batches between two looks at whether rings have become too large."""
 
@@ -37,7 +40,7 @@ class Router:
         self.bounded = bounded
         self.stairs: dict[StairId, Stair] = {}
         self.halts: list[Halt] = []
-        self.results = [Ring(len(streams), hashed=False) for _ in range(3)]
+        self.results = [Ring(len(streams), hashed=False) for _ in range(RESULT_RINGS)]
         self.composites_built = 0
         self._binder = Binder(compiler, streams, nested, bounded)
         self._fill_join = join_for(0, 0, nested, False)
