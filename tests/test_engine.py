@@ -621,6 +621,23 @@ def test_without_a_budget_the_windows_complete_what_nobody_asks_for():
     assert engine.statistics().complete and engine.statistics().composites_filled == 0
 
 
+def test_what_a_hole_missed_is_there_when_its_old_rows_have_gone():
+    """Completion by expiry loses no result of rows that came while their key was a hole."""
+    for probed in (False, True):
+        engine = eddy.Eddy(query("ABC", eddy.Rows(4)), plan="(A B) C")
+        engine.push("B", batch([7, 8, 1, 1]))
+        engine.push("C", batch([8, 7, 2, 2]))
+        engine.migrate("(B C) A")
+        engine.push("C", batch([7]))
+        engine.push("B", batch([7]))
+        if probed:
+            assert rows(engine.push("A", batch([8]))) == []
+        engine.push("B", batch([3, 3, 3]))
+        engine.push("C", batch([4]))
+        assert engine.statistics().complete
+        assert sorted(rows(engine.push("A", batch([7])))) == [(int(probed), 4, 4)]
+
+
 @given(small_cases(demotes=95, migrations=15, limit=6_000))
 @settings(max_examples=40)
 def test_keys_may_be_demoted_at_any_moment(case):
@@ -754,15 +771,19 @@ def test_memory_shrinks_after_a_burst():
 
     for time in range(300):
         push(time, 4, 40)
-    quiet = engine.statistics().bytes
+    quiet = engine.statistics()
     push(300, 4000, 300)
     engine.migrate("A (B C)")
     push(301, 1000, 300)
-    assert engine.statistics().bytes > 50 * quiet
+    burst = engine.statistics()
+    assert burst.bytes > 50 * quiet.bytes
     for time in range(302, 700):
         push(time, 4, 40)
-    assert engine.statistics().bytes < 3 * quiet
-    assert engine.statistics().complete
+    after = engine.statistics()
+    assert after.complete and after.bytes < 3 * quiet.bytes
+    for kind in ("streams", "stairs"):
+        for now, then, most in zip(*(getattr(told, kind) for told in (after, quiet, burst)), strict=True):
+            assert now.bytes < 3 * then.bytes < most.bytes, now.name
 
 
 def test_single_rows_leave_no_litter():
