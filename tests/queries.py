@@ -15,17 +15,27 @@ BIG = {
     "uint64": [0, 0, 2**53, 2**53, 2**53 + 1, 2**63 - 1, 2**63, 2**64 - 1],
     "float64": [0.0, -0.0, 1.5, -1.0, 2.0**53, 2.0**53, 2.0**63, -(2.0**63), 2.0**64, inf, nan],
 }
+MIXING = 0x9E3779B97F4A7C15 - 2**64
+"""Two attributes are mixed into one key with this factor: the pairs (1, 0) and (0, MIXING) collide."""
+
 TYPES = {
     "int": INTEGERS,
     "number": ["int64", "int32", "float64", "float64", "float32"],
     "float": ["float64", "float64", "float32"],
     "string": ["string"],
     "bool": ["bool"],
+    "colliding": ["int64"],
     "big": list(BIG),
     "sparse": ["int64", "int64", "int32", "uint64", "int16"],
     "time": ["timestamp[s]", "timestamp[ms]", "timestamp[us]", "timestamp[ns]"],
 }
-FAMILIES = ["int"] * 8 + ["number"] * 4 + ["float"] * 2 + ["string"] * 4 + ["bool", "big", "big", "time"]
+FAMILIES = (
+    ["int"] * 8
+    + ["number"] * 4
+    + ["float"] * 2
+    + ["string"] * 4
+    + ["bool", "big", "big", "time", "colliding"]
+)
 TIMES = {"ts", "at"}
 NUMERIC = ("int", "number", "float", "sparse")
 
@@ -64,6 +74,8 @@ def value(pick, spec):
     if spec.family == "string":
         number = pick.integer(0, spec.size - 1)
         return STRINGS[number] if spec.size <= len(STRINGS) else f"key {number}"
+    if spec.family == "colliding":
+        return pick.choice([0, 1, MIXING])
     if spec.family == "bool":
         return bool(pick.integer(0, 1))
     if spec.family == "big":
@@ -133,8 +145,8 @@ def single(pick, reference, spec):
         return ("=", reference, lit(True))
     if spec.family == "time":
         return ("=", reference, reference)
-    if spec.family == "big":
-        return ("!=", reference, lit(1))
+    if spec.family in ("big", "colliding"):
+        return ("!=", reference, lit(2))
     return pick.choice(
         [
             (">=", reference, lit(min(1, spec.size // 2))),
@@ -229,6 +241,8 @@ def make(pick, count, sparse=False, bounded=False):
         a: pick.choice(["sparse", "sparse", "string"] if sparse else FAMILIES)
         for a in "xyz"[: pick.integer(1, 3)]
     }
+    if "colliding" in attributes.values():
+        attributes = dict.fromkeys("xyz"[: pick.integer(2, 3)], "colliding")
     nulls = pick.choice([0, 0, 10, 10, 30])
     times, timed = time_columns(pick, names)
     specs = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import eddy
+from tests.queries import MIXING
 from tests.trace import Trace
 
 SETUPS = [{}, {"joins": "nested"}, {"background": 1}, {"background": 100}]
@@ -251,3 +252,17 @@ def test_hb13_a_fill_reads_no_dead_rows(setup):
     trace.expire("s1")
     trace.expire("t1")
     assert trace.add("r1") == ["r1s2t2"]
+
+
+def test_keys_of_two_attributes_that_collide_are_told_apart(setup):
+    """Pairs of values that share one mixed 64-bit key do not join, whether probed, filled or inserted."""
+    streams = {"A": ["x", "y"], "B": ["x", "y"], "C": ["x"]}
+    trace = Trace("(A B) C", streams, ["A.x = B.x", "A.y = B.y", "B.x = C.x"], **setup)
+    trace.add(f"a1(1,0) a2(0,{MIXING}) b1(0,{MIXING})")
+    assert trace.add("c1(0)") == ["a2b1c1"]
+    assert trace.add("c2(1)") == []
+    trace.migrate("A (B C)")
+    assert trace.add("b2(1,0)") == ["a1b2c2"]
+    assert trace.add("a3(1,0)") == ["a3b2c2"]
+    trace.migrate("(A B) C")
+    assert trace.add("c3(1)") == ["a1b2c3", "a3b2c3"]
