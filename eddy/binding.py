@@ -63,13 +63,16 @@ class Binder:
         self.bounded = bounded
 
     def carrier(self, wanted: StairId) -> StairId:
-        """The leaf that knows a STAIR's holes: of the stream that carries most of its key, best one with a window."""
+        """The leaf that knows a STAIR's holes: of a stream that carries a part of its key, as much as can be.
+
+        A stream with a window comes first: when that has turned over no hole is left.
+        """
         if wanted.key.row is not None:
             return StairId((wanted.key.row,), wanted.key)
         members = {
             s: tuple(c for c in wanted.key.classes if s in self.compiler.classes[c]) for s in wanted.streams
         }
-        stream = max(wanted.streams, key=lambda s: (len(members[s]), self.bounded[s], -s))
+        stream = max(wanted.streams, key=lambda s: (bool(members[s]), self.bounded[s], len(members[s]), -s))
         return StairId((stream,), Key(members[stream]))
 
     def leaf(self, wanted: StairId) -> Stair:

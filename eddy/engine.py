@@ -161,10 +161,15 @@ class Eddy:
         self._check_ready("push more")
         if self._pool.wants_sweep:  # before the batch is encoded: its codes are in no payload yet
             self._pool.sweep(codes for stream in self._streams for codes in stream.payload.codes_in_use())
+        self._decide()
         arrivals = self._intake.admit(batches)
-        self._intake.accept(arrivals)
         self._handout.begin(self._streams, self._lowwater.lows.tolist())
+        self._intake.accept(arrivals)
         if max_rows is not None:
+            if len(arrivals.streams) > self.batch_size:
+                arrivals = (
+                    arrivals.copied()
+                )  # it is read after this call, when the caller may use his arrays again
             self._drawing = self._draw(arrivals, max_rows)
             next(self._drawing)
             return cast(Iterator[Result], self._drawing)
@@ -224,11 +229,14 @@ class Eddy:
             self._finish()
 
     def _finish(self) -> None:
-        """After a batch: migration goes on, and routing may decide."""
+        """After a batch: migration goes on."""
         self._dropped = []
         incomplete = [stair for stair in self._router.stairs.values() if stair.holes is not None]
         if incomplete:
             self.migration.work(incomplete)
+
+    def _decide(self) -> None:
+        """Before a push, when the results of the last are handed out: routing may choose another plan."""
         if self.routing.period is not None and self._events - self._decided >= self.routing.period:
             self._decided = self._events
             plan = self.routing.choose(self.statistics())
@@ -255,16 +263,24 @@ class Eddy:
                     yield result
                 self._finish()
         except GeneratorExit:
-            self._finish()
-            for piece in pieces:
-                self._process(piece, results=False)
-                self._finish()
+            self._store(pieces)
             raise
         except BaseException as error:
             self._broken = error
             raise
         finally:
             self._drawing = None
+
+    def _store(self, pieces: Iterator[Arrivals]) -> None:
+        """Process what is left of a push whose results nobody wants."""
+        try:
+            self._finish()
+            for piece in pieces:
+                self._process(piece, results=False)
+                self._finish()
+        except BaseException as error:
+            self._broken = error
+            raise
 
     def _emitted(self) -> Result:
         return emit(self.query, self._router, self._router.results[self._handout.ring], self._fetch)
@@ -289,7 +305,7 @@ class Eddy:
     def _change(self, plan: Plan) -> None:
         if plan == self._plan:
             return
-        created, _, dropped = self._router.install(plan, fresh=False)
+        created, dropped = self._router.install(plan, fresh=False)
         self._plan = plan
         self._migrations += 1
         self._keys_filled += sum(stair.keys_filled for stair in dropped)

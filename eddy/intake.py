@@ -46,6 +46,19 @@ class Arrivals:
     times: Keys | None
     parts: tuple[Part, ...]
 
+    def copied(self) -> Arrivals:
+        """The same in memory of its own."""
+        parts = []
+        for part in self.parts:
+            columns = {
+                name: Column(np.array(c.values) if isinstance(c.values, np.ndarray) else c.values, c.valid)
+                for name, c in part.columns.items()
+            }
+            keys = {c: np.array(values) for c, values in part.keys.items()}
+            parts.append(Part(part.stream, columns, keys, part.kept, part.events))
+        times = None if self.times is None else np.array(self.times)
+        return Arrivals(self.streams, times, tuple(parts))
+
     def cut(self, size: int) -> Iterator[Arrivals]:
         """The same in batches of at most ``size`` events."""
         count = len(self.streams)

@@ -8,9 +8,9 @@ all that it reads is up to date.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from attrs import field, frozen
+from attrs import frozen
 
 from eddy.plan import Join, Leaf, Node, Orderings, Plan, joins
 from eddy.query import Query
@@ -83,12 +83,23 @@ class RoutingTable:
     stops: tuple[Stop, ...]
     leaves: tuple[StairId, ...]
     """Leaves that the plan probes or starts from."""
-    itineraries: dict[int, tuple[Step, ...]] = field(repr=False)
+
+    @property
+    def itineraries(self) -> dict[int, tuple[Step, ...]]:
+        """For each stream the steps that its rows take, in order."""
+        steps = [step for stop in self.stops for step in stop.steps]
+        streams = sorted({stream for step in steps for stream in step.streams})
+        return {stream: tuple(step for step in steps if _carries(step.source, stream)) for stream in streams}
 
     @property
     def stairs(self) -> tuple[StairId, ...]:
         """Composite STAIRs, each after those below it."""
         return tuple(stop.out for stop in self.stops if isinstance(stop.out, StairId))
+
+
+def _carries(source: StairId | Place, stream: int) -> bool:
+    """Whether rows of a stream travel among these entries: in a place of an ordering only those of its own stream."""
+    return source.path[0] == stream if isinstance(source, Place) else stream in source.streams
 
 
 class Compiler:
@@ -153,24 +164,7 @@ class Compiler:
             for place in (step.source, step.target)
             if isinstance(place, StairId) and len(place.streams) == 1
         )
-        return RoutingTable(tuple(stops), tuple(leaves), dict(self._itineraries(stops)))
-
-    def _itineraries(self, stops: Sequence[Stop]) -> Iterator[tuple[int, tuple[Step, ...]]]:
-        for stream in range(len(self.names)):
-            yield (
-                stream,
-                tuple(
-                    step
-                    for stop in stops
-                    for step in stop.steps
-                    if stream in step.source.streams and self._from(step, stream)
-                ),
-            )
-
-    @staticmethod
-    def _from(step: Step, stream: int) -> bool:
-        """Rows of a stream travel with the entries of their own ordering only."""
-        return not isinstance(step.source, Place) or step.source.path[0] == stream
+        return RoutingTable(tuple(stops), tuple(leaves))
 
     def _tree(self, root: Join) -> list[Stop]:
         ids: dict[int, StairId | Place] = {}

@@ -57,16 +57,16 @@ class Router:
 
     # -- plans -----------------------------------------------------------------------------------------------------
 
-    def install(self, plan: Plan, fresh: bool) -> tuple[list[Stair], list[Stair], list[Stair]]:
+    def install(self, plan: Plan, fresh: bool) -> tuple[list[Stair], list[Stair]]:
         """Change to a plan: STAIRs it shares with the old one are kept as they are, the others start as holes.
 
-        Returns the STAIRs that are new, kept and dropped. ``fresh``: there are no rows yet.
+        Returns the STAIRs that are new, and those that are dropped. ``fresh``: there are no rows yet.
         """
         table = self.compiler.compile(plan)
-        old = self.stairs
+        old = self.stairs  # stays as it is until nothing can fail any more
         carriers = {wanted: self._binder.carrier(wanted) for wanted in table.stairs}
         needed = {*table.leaves, *carriers.values()}
-        self.stairs = {}
+        stairs: dict[StairId, Stair] = {}
         new = []
         for wanted in table.stairs:
             stair = old.get(wanted)
@@ -75,20 +75,20 @@ class Router:
                 if not fresh:
                     stair.open()
                 new.append(stair)
-            self.stairs[wanted] = stair
+            stairs[wanted] = stair
         for leaf in needed:
             self._binder.leaf(leaf)
+        halts = self._binder.bind(table, carriers, stairs, self.results[0])
+        self.stairs, self.halts = stairs, halts
         for stream in self.streams:
             stream.forget({leaf.key for leaf in needed if leaf.streams == (stream.number,)})
-        self.halts = self._binder.bind(table, carriers, self.stairs, self.results[0])
         self._places = [halt.out for halt in self.halts[:-1] if halt.stair is None]
         self._writers = {
             id(halt.stair): (halt, carriers[stop.out])
             for halt, stop in zip(self.halts, table.stops, strict=True)
             if halt.stair is not None and isinstance(stop.out, StairId)
         }
-        kept = [stair for wanted, stair in self.stairs.items() if wanted in old]
-        return new, kept, [stair for wanted, stair in old.items() if wanted not in self.stairs]
+        return new, [stair for wanted, stair in old.items() if wanted not in stairs]
 
     def _make(self, wanted: StairId, carrier: StairId) -> Stair:
         name = " ".join(self.compiler.names[s] for s in wanted.streams)

@@ -180,7 +180,7 @@ def _restore(engine: Eddy, saved: Saved, file: SnapshotFile) -> None:
     router = engine._router = Router(
         engine._compiler, engine._streams, engine.joins == "nested", engine._router.bounded
     )
-    created, _, _ = router.install(engine._plan, fresh=False)
+    created, _ = router.install(engine._plan, fresh=False)
     with file.reading():
         counters = saved.counters
         engine._events, engine._results = counters["events"], counters["results"]

@@ -16,7 +16,7 @@ from eddy.itinerary import Step
 from eddy.leaf import StreamState, as_bounds
 from eddy.residual import Residual
 from eddy.types import Column
-from stairs import Ring, SortedIndex
+from stairs import Ring, SortedIndex, Stair
 from stairs.ring_kernels import expand, read_rows
 
 LIMIT = 1 << 16
@@ -85,10 +85,14 @@ class Theta:
             expand(source.state, start, np.arange(count), np.zeros(count, np.int64), out.state)
             yield
             return
-        mine = np.empty((count, len(newest)), np.int64)
+        chosen = np.arange(count)
+        if isinstance(source, Stair) and source.leaf:
+            # Rows that a filter ruled out join with nothing, and no predicate is asked about them.
+            chosen = chosen[self.states[int(source.streams[0])].kept(start, count).view(np.bool_)]
+        mine = np.empty((len(chosen), len(newest)), np.int64)
         streams = np.array(self.streams, np.int64)
-        read_rows(source.state, start, np.arange(count), streams, newest, mine)
-        candidates = self._everything(count) if self.index is None else self._ranges(mine)
+        read_rows(source.state, start, chosen, streams, newest, mine)
+        candidates = self._everything(len(chosen)) if self.index is None else self._ranges(mine)
         for which, found in candidates:
             rows = mine[which]
             rows[:, self.row] = found
@@ -96,15 +100,19 @@ class Theta:
             which, found = which[kept], found[kept]
             if len(which):
                 out.reserve(len(which))
-                expand(source.state, start, which, found & 0xFFFFFFFF, out.state)
+                expand(source.state, start, chosen[which], found & 0xFFFFFFFF, out.state)
                 yield
 
     def _everything(self, count: int) -> Iterator[tuple[Rows, Rows]]:
         """Nested loops: every entry with every live row."""
         assert self.row is not None
-        leaf = self.states[self.row].base
+        state = self.states[self.row]
+        leaf = state.base
         for first in range(leaf.low, leaf.tail, LIMIT):
             live = np.arange(first, min(first + LIMIT, leaf.tail))
+            live = live[state.kept(first, len(live)).view(np.bool_)]
+            if len(live) == 0:
+                continue
             at_once = max(1, LIMIT // len(live))
             for i in range(0, count, at_once):
                 which = np.arange(i, min(i + at_once, count))

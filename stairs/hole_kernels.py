@@ -1,7 +1,7 @@
 """Which keys of a STAIR are filled and which are holes, while it is not complete.
 
-A map from key to FILLED or HOLE, open addressing with linear probing. A key that is not in it was never touched
-since the STAIR was made. Then it is a hole exactly if its carrying leaf still has a live row with that key from
+A map from key to FILLED, HOLE or DEMOTED, open addressing with linear probing. A key that is not in it was never
+touched since the STAIR was made. Then it is a hole exactly if its carrying leaf still has a live row with that key from
 before (``created``): otherwise no result with that key existed and none was dropped since, so it is filled.
 """
 
@@ -25,7 +25,10 @@ KEYMAP = nb.types.Tuple((LONGS, FLAGS, LONGS))
 def place(keys, states, key):
     """The slot that holds the key, or the empty one where it belongs."""
     mask = np.uint64(keys.shape[0] - 1)
-    slot = (np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(20) & mask
+    mixed = np.uint64(key) ^ (np.uint64(key) >> np.uint64(32))  # keys may differ in their high bits only
+    mixed = mixed * np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xD6E8FEB86659FD93)
+    slot = (mixed ^ (mixed >> np.uint64(32))) & mask
     while states[slot] != UNKNOWN and keys[slot] != key:
         slot = (slot + np.uint64(1)) & mask
     return slot
@@ -57,12 +60,14 @@ def classify(keymap, leaf, created, wanted, demand, filled, holes):
     Returns how many were listed. The map must have room for all the wanted keys.
     """
     keys, states, count = keymap
-    listed = 0
+    listed, settled = 0, created <= leaf[3][LOW]
     for i in range(wanted.shape[0]):
         key = wanted[i]
         slot = place(keys, states, key)
         state = states[slot]
-        if state == UNKNOWN:
+        if state == UNKNOWN and settled:
+            state = FILLED  # no row from before is left, so what is not in the map is filled
+        elif state == UNKNOWN:
             state = HOLE if has_older_row(leaf, key, created) else FILLED
             keys[slot] = key
             states[slot] = state

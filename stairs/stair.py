@@ -47,7 +47,7 @@ class Stair(Ring):
         name: str,
         streams: tuple[int, ...],
         first: int = 0,
-        carrier: Ring | None = None,
+        carrier: Stair | None = None,
         component: int | None = None,
     ) -> None:
         super().__init__(len(streams), first=first)
@@ -202,11 +202,13 @@ class Stair(Ring):
         """Turn filled keys into holes: their composites go, and come back when somebody asks for them."""
         if self.carrier is None:
             raise ValueError("a leaf has no holes: its rows are what holes are filled from")
+        keys = keys[self.carrier.present(keys)]  # a key without a row is filled by definition
         if self.holes is None:
             self.holes = Holes(self.carrier, self.carrier.low)
         start, stop = self.low, self.tail
         unlink(self.state, start, np.isin(self.hole_keys(start, stop), keys).astype(np.uint8))
         self.holes.demote(keys)
+        self.close_if_done()
 
     def expire(self, keys: Keys) -> None:
         """Fill the holes for which rows of the carrying leaf have just died (their keys), so that all close in time."""
