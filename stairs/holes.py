@@ -29,7 +29,7 @@ class Holes:
         self.demoted = 0
         self.filled = 0
         # Room for every key there is, which costs nothing until it is used: a larger map later would delay a batch.
-        self._map = self._allocate(power_of_two(2 * self.rows + 1024))
+        self._map = self._allocate(power_of_two(self.rows * 5 // 4 + 1024))
 
     @staticmethod
     def _allocate(size: int) -> tuple[Keys, NDArray[np.uint8], Keys]:
@@ -50,8 +50,8 @@ class Holes:
         return sum(array.nbytes for array in self._map)
 
     def _reserve(self, n: int) -> None:
-        """Keep the map at most half full."""
-        wanted = 2 * (int(self._map[2][0]) + n)
+        """Keep the map at most four fifths full."""
+        wanted = (int(self._map[2][0]) + n) * 5 // 4
         if wanted > len(self._map[0]):
             grown = self._allocate(power_of_two(2 * wanted))
             rehash(self._map, grown)
