@@ -20,7 +20,11 @@ from stairs.layout import (
     STATE,
     TAIL,
 )
+from stairs.prefetch import prefetch
 from stairs.probe_kernels import bucket
+
+AHEAD, NEAR = 16, 1 << 16
+"""How far ahead bucket heads are asked for; no more than NEAR of them are in the cache anyway."""
 
 
 @part
@@ -43,8 +47,11 @@ def append_rows(leaf, keys, events, kept):
     """Append rows to a leaf, whose ids are row numbers, and link those that are kept (``kept`` empty: all)."""
     records, heads, own_events, meta = leaf
     mask, shift, low, first = records.shape[0] - 1, meta[SHIFT], np.int32(meta[LOW]), meta[TAIL]
-    offset = first - meta[BASE]
+    offset, far = first - meta[BASE], heads.shape[0] > NEAR
     for i in range(keys.shape[0]):
+        if far and i + AHEAD < keys.shape[0]:
+            later = keys[i + AHEAD]
+            prefetch(heads, bucket(np.int32(later), np.int32(later >> 32), shift))
         row = first + i
         slot = np.uint64(row & mask)
         key = keys[i]
@@ -75,7 +82,11 @@ def link(state, start, stop, kept):
     """
     records, heads, _, meta = state
     mask, shift, low = records.shape[0] - 1, meta[SHIFT], np.int32(meta[LOW])
+    far = heads.shape[0] > NEAR
     for entry in range(start, stop):
+        if far:
+            later = np.uint64((entry + AHEAD) & mask)  # past the end it may be any record, which does no harm
+            prefetch(heads, bucket(records[later, KEY_LOW], records[later, KEY_HIGH], shift))
         slot = np.uint64(entry & mask)
         if kept.shape[0] > 0 and kept[entry - start] == 0:
             records[slot, NEXT] = np.int32(entry)
