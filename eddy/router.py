@@ -25,6 +25,9 @@ from stairs.stair import ALL
 RESULT_RINGS = 3
 """Rings for results, used in turn by the pushes: a result may read its ring until the next but one."""
 
+AT_ONCE = 4096
+"""Matches that a step has room for before their predicates are decided."""
+
 REVIEW = 64
 """Batches between two looks at whether rings have become too large."""
 
@@ -162,6 +165,8 @@ class Router:
 
     def hop(self, hop: Hop, source: Ring, start: int, stop: int, out: Ring, ordered: bool) -> None:
         """Append to ``out`` all matches of the source's entries start..stop."""
+        if not hop.plain:
+            out.reserve(AT_ONCE)  # predicates are decided for many matches at once, also where few of them stay
         for _ in self.matches(hop, source, start, stop, out, ordered):
             out.grow()
 
