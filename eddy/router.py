@@ -166,7 +166,9 @@ class Router:
     def hop(self, hop: Hop, source: Ring, start: int, stop: int, out: Ring, ordered: bool) -> None:
         """Append to ``out`` all matches of the source's entries start..stop."""
         if not hop.plain:
-            out.reserve(AT_ONCE)  # predicates are decided for many matches at once, also where few of them stay
+            out.reserve(
+                AT_ONCE
+            )  # predicates are decided for many matches at once, also where few of them stay
         for _ in self.matches(hop, source, start, stop, out, ordered):
             out.grow()
 
