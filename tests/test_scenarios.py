@@ -1,4 +1,4 @@
-"""The digest's scenarios of base operators and common semantics (T01 to T12, H-A1 to H-A6)."""
+"""The digest's scenarios of base operators and common semantics (T01 to T08, T10 and T12, H-A1 to H-A6)."""
 
 from __future__ import annotations
 
