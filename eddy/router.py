@@ -120,7 +120,6 @@ class Router:
                 stair.review(floor)
         for place in self._places:
             place.clear()
-            place.delta = (place.tail, place.tail)
         self.results[ring].clear()
         if review:
             for scratch in (self.results[ring], *self._places, *itertools.chain(*self._spare.values())):
@@ -166,9 +165,8 @@ class Router:
     def hop(self, hop: Hop, source: Ring, start: int, stop: int, out: Ring, ordered: bool) -> None:
         """Append to ``out`` all matches of the source's entries start..stop."""
         if not hop.plain:
-            out.reserve(
-                AT_ONCE
-            )  # predicates are decided for many matches at once, also where few of them stay
+            # Predicates are decided for many matches at once, also where few of them stay.
+            out.reserve(AT_ONCE)
         for _ in self.matches(hop, source, start, stop, out, ordered):
             out.grow()
 

@@ -57,7 +57,7 @@ def judge(residual: Residual, rows: Rows, states: list[StreamState]) -> NDArray[
         state = by_name[stream]
         return state.payload.take(column, rows[:, state.number])
 
-    return residual.expression.holds(get, len(rows))
+    return residual.holds(get, len(rows))
 
 
 class Theta:

@@ -54,7 +54,6 @@ class Stair(Ring):
         self.name = name
         self.streams = np.array(streams, np.int64)
         self.stream_list = streams
-        self.stream = streams[0]
         self.leaf = carrier is None
         self.carrier = carrier
         self.component = component
