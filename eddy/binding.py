@@ -17,6 +17,7 @@ from eddy.theta import Theta
 from stairs import Ring, Stair
 from stairs.layout import ROWS
 from stairs.probe_kernels import join_for
+from stairs.program_kernels import kind_of
 
 Recipe = list[tuple[int, Stair]] | int | None
 """How entries get their key: from these components' leaves, from a component's row number (-1: none), or not at all,
@@ -31,6 +32,8 @@ class Hop:
     source: Ring
     target: Stair
     kernel: Any
+    kind: int
+    """Which kernel that is, in a program."""
     place: NDArray[np.int64]
     verified: list[tuple[int, Stair, int, Stair]]
     """Components to compare exactly, by their leaves, where the key is a mix of several."""
@@ -121,6 +124,7 @@ class Binder:
             places[step.source],
             target,
             join_for(len(ours), len(theirs), self.nested, True),
+            kind_of(len(ours), len(theirs), self.nested),
             np.array([ROWS + both.index(s) for s in ours + theirs], np.int64),
             verified,
             asked,

@@ -213,14 +213,11 @@ class Eddy:
     def _route(self, arrivals: Arrivals, results: bool) -> None:
         arrivals = self.feedback.sift(arrivals)
         router, ring = self._router, self._handout.ring
-        lows, counts = self._lowwater.lows.tolist(), self._lowwater.counts.tolist()
+        lows, counts = self._lowwater.lows.copy(), self._lowwater.counts.copy()
         marks, first, _ = self._lowwater.advance(arrivals.streams, arrivals.times)
-        self._history.note(self._events, counts, lows, arrivals, self._plan)
+        self._history.note(self._events, counts.tolist(), lows.tolist(), arrivals, self._plan)
         router.begin(first, lows, counts, ring)
-        for part in arrivals.parts:
-            stream = self._streams[part.stream]
-            stream.payload.append(part.columns, len(part.events))
-            stream.append(part.columns, part.keys, part.events, part.kept)
+        router.leaves.append(arrivals.parts)
         router.newest = self._lowwater.counts.copy()
         router.run(marks, ring, results)
         self._events += len(arrivals.streams)

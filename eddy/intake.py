@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from eddy.columns import normalise
 from eddy.errors import BatchError
 from eddy.instants import format_instant
-from eddy.merge import goes_back, merge
+from eddy.merge import arrange
 from eddy.query import Query
 from eddy.strings import StringPool
 from eddy.types import Column
@@ -149,39 +149,31 @@ class Intake:
         """Streams and places of all events in arrival order, and their times if a window uses time."""
         offsets = np.array([0, *itertools.accumulate(counts)])
         total = int(offsets[-1])
-        alone = len(names) == 1
-        if alone and not self.time_windows:
-            return self._alone(names[0], total), np.arange(total, dtype=np.int32), None
+        if len(names) == 1 and not self.time_windows:
+            return np.full(total, self.number[names[0]], np.int32), np.arange(total, dtype=np.int32), None
         if self.timed:
             parts = [self._times(name, of) for name, of in zip(names, columns, strict=True)]
             times = np.concatenate(parts) if parts else np.empty(0, np.int64)
-            at = goes_back(times, offsets)
-            if at >= 0:
-                s = int(np.searchsorted(offsets, at, side="right")) - 1
-                raise BatchError(
-                    f"stream {names[s]}: time goes back at row {at - offsets[s]} of the batch "
-                    f"({self._when(times[at])} after {self._when(times[at - 1])}): "
-                    f"sort the batch by {self.query.streams[names[s]].time}"
-                )
         else:
             times = (
                 np.concatenate([np.arange(count) for count in counts]) if counts else np.empty(0, np.int64)
             )
-        if alone:
-            return self._alone(names[0], total), np.arange(total, dtype=np.int32), times
         streams, events = np.empty(total, np.int32), np.empty(total, np.int32)
-        merge(times, offsets, streams, events)
-        numbers = [self.number[name] for name in names]
-        if numbers != list(range(len(numbers))):
-            streams = np.array(numbers, np.int32)[streams]
+        at = arrange(
+            times, offsets, np.array([self.number[name] for name in names], np.int32), streams, events
+        )
+        if at >= 0:
+            s = int(np.searchsorted(offsets, at, side="right")) - 1
+            raise BatchError(
+                f"stream {names[s]}: time goes back at row {at - offsets[s]} of the batch "
+                f"({self._when(times[at])} after {self._when(times[at - 1])}): "
+                f"sort the batch by {self.query.streams[names[s]].time}"
+            )
         if not self.time_windows:
             return streams, events, None
         merged = np.empty(total, np.int64)
         merged[events] = times
         return streams, events, merged
-
-    def _alone(self, name: str, total: int) -> NDArray[np.int32]:
-        return np.full(total, self.number[name], np.int32)
 
     def _when(self, time: Any) -> str:
         """A time as its column shows it."""

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eddy.expressions import Expression
+from eddy.intake import Part
 from eddy.itinerary import Key
 from eddy.payload import Payload
 from eddy.residual import Residual
@@ -13,7 +14,6 @@ from eddy.types import Column
 from stairs import SortedIndex, Stair
 from stairs.key_kernels import mix_into, read_keys
 from stairs.layout import BASE, NEXT, TAIL
-from stairs.stair import ALL
 
 Keys = NDArray[np.int64]
 
@@ -35,7 +35,6 @@ class StreamState:
         self.classes = classes
         self.own = [Key((c,)) for c in classes] or [Key(row=number)]
         self.stairs = {key: Stair(name, (number,), first_row) for key in self.own}
-        self.next_row = first_row
         self.indexes: dict[Residual, tuple[Expression, SortedIndex]] = {}
 
     @property
@@ -51,7 +50,7 @@ class StreamState:
             low, n = base.low, base.tail - base.low
             keys = {c: self.stored_keys(c, low, n) for c in self.classes}
             found = self.stairs[key] = Stair(self.name, (self.number,), low)
-            found.append_rows(self._keys(key, keys, low, n), np.full(n, -1, np.int32), self.kept(low, n))
+            found.append_rows(self.keys(key, keys, low, n), np.full(n, -1, np.int32), self.kept(low, n))
             found.state[3][BASE] = found.state[3][TAIL]
             found.delta = base.delta
         return found
@@ -72,7 +71,8 @@ class StreamState:
         linked: NDArray[np.bool_] = base.state[0][rows & (base.capacity - 1), NEXT] != rows.astype(np.int32)
         return linked.view(np.uint8)
 
-    def _keys(self, key: Key, by_class: dict[int, Keys], first: int, n: int) -> Keys:
+    def keys(self, key: Key, by_class: dict[int, Keys], first: int, n: int) -> Keys:
+        """The keys that n rows from ``first`` on have in the leaf under ``key``."""
         if len(key.classes) == 1:
             return by_class[key.classes[0]]
         if key.row is not None:
@@ -84,41 +84,20 @@ class StreamState:
             mix_into(keys, by_class[c])
         return keys
 
-    def begin(self, low: int, count: int) -> None:
-        """Begin a batch: rows below ``low`` are dead, the next one is ``count``."""
-        self.next_row = count
-        nothing = (count, count)
-        for stair in self.stairs.values():
-            stair.begin_rows(low, count)
-            stair.delta = nothing
-        for _, index in self.indexes.values():
-            index.expire(low)
+    def index_rows(self, part: Part, first: int) -> None:
+        """Enter rows from number ``first`` on into the sorted indexes."""
+        n = len(part.events)
+        for expression, index in self.indexes.values():
+            values = as_bounds(expression.evaluate(lambda _, column: part.columns[column]), n, np.nan)
+            rows = np.arange(first, first + n)
+            if part.kept is not None:
+                values, rows = values[part.kept.view(np.bool_)], rows[part.kept.view(np.bool_)]
+            index.insert(values, rows)
 
     def review(self) -> None:
         """Now and then: give memory back."""
         for stair in self.stairs.values():
             stair.review()
-
-    def append(
-        self,
-        columns: dict[str, Column],
-        by_class: dict[int, Keys],
-        events: NDArray[np.int32],
-        kept: NDArray[np.uint8] | None,
-    ) -> None:
-        """Store a batch's rows; those not kept only have their number."""
-        n = len(events)
-        first = self.next_row
-        flags, delta = ALL if kept is None else kept, (first, first + n)
-        for key, stair in self.stairs.items():
-            stair.append_rows(self._keys(key, by_class, first, n), events, flags)
-            stair.delta = delta
-        for expression, index in self.indexes.values():
-            values = as_bounds(expression.evaluate(lambda _, column: columns[column]), n, np.nan)
-            rows = np.arange(first, first + n)
-            if kept is not None:
-                values, rows = values[kept.view(np.bool_)], rows[kept.view(np.bool_)]
-            index.insert(values, rows)
 
     @property
     def nbytes(self) -> int:

@@ -110,3 +110,21 @@ def goes_back(times, offsets):  # type: ignore[no-untyped-def]
                 if times[i] < times[i - 1]:
                     return i
     return -1
+
+
+@njit("int64(int64[::1], int64[::1], int32[::1], int32[::1], int32[::1])", nogil=True, cache=True)
+def arrange(times, offsets, numbers, streams, events):  # type: ignore[no-untyped-def]
+    """Check and merge in one call: -1, or where a stream's time goes back, and then nothing is written.
+
+    `numbers[s]` is what the s-th stream of the batch is called in `streams`.
+    """
+    at = goes_back(times, offsets)
+    if at < 0:
+        merge(times, offsets, streams, events)
+        same = True
+        for s in range(numbers.shape[0]):
+            same &= numbers[s] == s
+        if not same:
+            for i in range(streams.shape[0]):
+                streams[i] = numbers[streams[i]]
+    return at

@@ -12,13 +12,16 @@ from numpy.typing import NDArray
 from eddy.binding import Binder, Halt, Hop, Recipe
 from eddy.itinerary import Compiler, StairId
 from eddy.leaf import StreamState
+from eddy.leaves import Leaves
 from eddy.plan import Plan
+from eddy.program import compile_program
 from eddy.theta import decide
 from stairs import Ring, Stair
 from stairs.holes import Keys
 from stairs.key_kernels import fetch_keys, key_by_row, link, mix_into, read_component_keys, read_keys, verify
 from stairs.layout import ROWS
 from stairs.probe_kernels import BLOCK, join_for
+from stairs.program_kernels import RESUMED, run
 from stairs.ring_kernels import append_keys, keep
 from stairs.stair import ALL
 
@@ -41,8 +44,10 @@ class Router:
         self.compiler = compiler
         self.streams = streams
         self.bounded = bounded
+        self.leaves = Leaves(streams)
         self.stairs: dict[StairId, Stair] = {}
         self.halts: list[Halt] = []
+        self._program = compile_program([])
         self.results = [Ring(len(streams), hashed=False) for _ in range(RESULT_RINGS)]
         self.composites_built = 0
         self._binder = Binder(compiler, streams, nested, bounded)
@@ -51,7 +56,7 @@ class Router:
         self._spare: dict[int, list[Ring]] = {}
         self._places: list[Ring] = []
         self._batches = 0
-        self._cursor = np.zeros(4, np.int64)
+        self._cursor = np.zeros(RESUMED + 1, np.int64)
         self._waiting = np.zeros((2, BLOCK + 1), np.int32)
         self.floor = np.array([[s.base.low for s in streams]], np.int64).astype(np.int32)
         """Rows below are dead at every event to come."""
@@ -83,6 +88,7 @@ class Router:
             self._binder.leaf(leaf)
         halts = self._binder.bind(table, carriers, stairs, self.results[0])
         self.stairs, self.halts = stairs, halts
+        self._program = compile_program(halts)
         for stream in self.streams:
             stream.forget({leaf.key for leaf in needed if leaf.streams == (stream.number,)})
         self._places = [halt.out for halt in self.halts[:-1] if halt.stair is None]
@@ -102,17 +108,23 @@ class Router:
 
     # -- a batch ---------------------------------------------------------------------------------------------------
 
-    def begin(self, floor: NDArray[np.int32], lows: list[int], counts: list[int], ring: int) -> None:
-        """Begin a batch: what is dead at ``floor`` goes, and holes whose rows died are seen to."""
+    def begin(
+        self, floor: NDArray[np.int32], low_rows: NDArray[np.int64], next_rows: NDArray[np.int64], ring: int
+    ) -> None:
+        """Begin a batch: what is dead at ``floor`` goes, and holes whose rows died are seen to.
+
+        ``floor`` has the low 32 bits of the low-water rows.
+        """
+        lows, counts = low_rows.tolist(), next_rows.tolist()
         expired = [
             (stair, self._expired(stair, lows)) for stair in self.stairs.values() if stair.holes is not None
         ]
         self.floor = self.marks = floor.reshape(1, -1)
         self._batches += 1
         review = self._batches % REVIEW == 0
-        for stream in self.streams:
-            stream.begin(lows[stream.number], counts[stream.number])
-            if review:
+        self.leaves.begin(low_rows, next_rows)
+        if review:
+            for stream in self.streams:
                 stream.review()
         for stair in self.stairs.values():
             stair.begin(floor, lows, counts)
@@ -140,27 +152,27 @@ class Router:
     def run(self, marks: NDArray[np.int32], ring: int, results: bool = True) -> None:
         """Take the rows that the leaves have just stored through the plan, one stop at a time."""
         self.marks = marks
-        for halt in self.halts:
-            out = halt.out
-            if halt is self.halts[-1]:
-                if not results:
-                    return
-                out = self.results[ring]
-            start = out.tail
-            for hop in halt.hops:
-                low, high = hop.source.delta
-                if low == high:
-                    continue
-                if hop.plain and hop.target.holes is None:
-                    self._join(hop.kernel, hop.source, low, high, hop.target, out, hop.place, marks)
-                else:
-                    self.hop(hop, hop.source, low, high, out, True)
-            stop = out.tail
-            out.delta = (start, stop)
-            if stop > start:
-                self.rekey(halt.recipe, out, start, stop)
-                if halt.stair is not None:
-                    halt.stair.insert(start, stop)
+        program, out = self._program, self.results[ring]
+        stop = len(program.table) if results else program.last
+        self._cursor[RESUMED] = at = 0
+        while at < stop:
+            at = run(program.table, at, stop, out.address, marks, self._cursor, self._waiting)
+            if at < stop:
+                at = self._assist(at, out)
+
+    def _assist(self, at: int, results: Ring) -> int:
+        """Do what stopped a program; returns where it goes on."""
+        halt, hop = self._program.sources[at]
+        out = results if halt is self.halts[-1] else halt.out
+        if self._cursor[RESUMED]:
+            out.grow()
+            return at
+        if hop is None:
+            assert halt.stair is not None
+            halt.stair.insert(*out.delta)
+        elif len(hop.source) and hop.source.delta[0] < hop.source.delta[1]:
+            self.hop(hop, hop.source, *hop.source.delta, out, True)
+        return at + 1
 
     def hop(self, hop: Hop, source: Ring, start: int, stop: int, out: Ring, ordered: bool) -> None:
         """Append to ``out`` all matches of the source's entries start..stop."""

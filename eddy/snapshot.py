@@ -20,7 +20,9 @@ from attrs import asdict, field, fields_dict, frozen, validators
 from eddy import arrow
 from eddy.conversion import convert
 from eddy.errors import EddyError
+from eddy.intake import Part
 from eddy.leaf import StreamState
+from eddy.leaves import Leaves
 from eddy.query import Query
 from eddy.result import to_arrow
 from eddy.router import Router
@@ -168,9 +170,13 @@ def _restore(engine: Eddy, saved: Saved, file: SnapshotFile) -> None:
         low, stop = saved.lows[number], saved.nexts[number]
         held = set(engine._streams[number].payload.columns)
         state = engine._streams[number] = engine._stream(number, name, held, low)
-        batches = file.batches(number, _schema(engine.query, state))
-        found = [_append(engine, state, batch) for batch in batches]
-        state.begin(low, state.payload.next_row)
+        leaves, found = Leaves([state]), []
+        lows, counts = np.full(number + 1, low), np.full(number + 1, low)
+        for batch in file.batches(number, _schema(engine.query, state)):
+            leaves.begin(lows, counts)
+            found.append(_append(engine, state, leaves, batch))
+            counts[number] = state.payload.next_row
+        leaves.begin(lows, counts)
         if not saved.first_row <= low <= stop == state.payload.next_row:
             raise damaged(file.path, f"stream {name} has not the rows {low} to {stop}")
         if uses_time(engine.query.streams[name].window):
@@ -189,7 +195,7 @@ def _restore(engine: Eddy, saved: Saved, file: SnapshotFile) -> None:
     engine.migration.begin([stair for stair in created if not stair.complete])
 
 
-def _append(engine: Eddy, state: StreamState, batch: pa.RecordBatch) -> Array:
+def _append(engine: Eddy, state: StreamState, leaves: Leaves, batch: pa.RecordBatch) -> Array:
     """Append rows as if they had come in former batches; returns their times, where the window needs them."""
     query, name, n = engine.query, state.name, batch.num_rows
     columns: dict[str, Column] = {}
@@ -206,9 +212,8 @@ def _append(engine: Eddy, state: StreamState, batch: pa.RecordBatch) -> Array:
         elif member is not None:
             keys[key_class.index] = _longs(batch.column(f"key {member}"))
     kept = arrow.to_numpy(batch.column("kept"), np.dtype(np.bool_))
-    state.begin(state.base.low, state.payload.next_row)
-    state.payload.append(columns, n)
-    state.append(columns, keys, np.full(n, -1, np.int32), None if kept.all() else kept.view(np.uint8))
+    flags = None if kept.all() else kept.view(np.uint8)
+    leaves.append([Part(state.number, columns, keys, flags, np.full(n, -1, np.int32))])
     stream = query.streams[name]
     if not uses_time(stream.window):
         return np.empty(0, np.int64)

@@ -25,7 +25,11 @@ LOW, TAIL, BASE, SHIFT = 0, 1, 2, 3
 Entries from BASE on were made in this batch and ``events[id - BASE]`` is the index of their latest event in it,
 or -1 when all their components are older. Entries before BASE are older than every event of the batch.
 """
-META_FIELDS = 4
+FROM, TO, HOLES = 4, 5, 6
+"""The delta: the entries that the batch has put here so far. Whether some key is a hole."""
+RECORDS_AT, CAPACITY, WIDTH, HEADS, BUCKETS, EVENTS, ROOM = 7, 8, 9, 10, 11, 12, 13
+"""Where the arrays are, and how large, for kernels that are given a ring by the address of its meta."""
+META_FIELDS = 14
 
 MAX_CAPACITY = 1 << 30
 

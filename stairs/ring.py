@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stairs.key_kernels import read_keys
-from stairs.layout import BASE, LOW, MAX_CAPACITY, META_FIELDS, ROWS, SHIFT, TAIL
+from stairs.layout import BASE, FROM, LOW, MAX_CAPACITY, META_FIELDS, RECORDS_AT, ROWS, SHIFT, TAIL, TO
 from stairs.ring_kernels import move
 
 State = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]
@@ -31,26 +31,44 @@ class Ring:
     ) -> None:
         self.hashed = hashed
         self.components = components
-        self.delta = (first, first)
         self._most = 0
-        self.state = self._allocate(power_of_two(capacity), SMALLEST)
-        self.state[3][LOW] = self.state[3][TAIL] = self.state[3][BASE] = first
+        self.meta = np.zeros(META_FIELDS, np.int64)
+        self.address = self.meta.ctypes.data
+        """By which kernels that run a whole plan know the ring; it never changes."""
+        self._hold(*self._allocate(power_of_two(capacity)), np.empty(SMALLEST, np.int32))
+        self.meta[[LOW, TAIL, BASE, FROM, TO]] = first
         self.state[1][:] = np.int64(first - 1).astype(np.int32)
 
-    def _allocate(self, capacity: int, events: int) -> State:
+    def _hold(self, records: NDArray[np.int32], heads: NDArray[np.int32], events: NDArray[np.int32]) -> None:
+        """Use these arrays from now on."""
+        self.state: State = (records, heads, events, self.meta)
+        self.meta[SHIFT] = 64 - (len(heads).bit_length() - 1)
+        self.meta[RECORDS_AT:] = (
+            records.ctypes.data,
+            *records.shape,
+            heads.ctypes.data,
+            len(heads),
+            events.ctypes.data,
+            len(events),
+        )
+
+    def _allocate(self, capacity: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Records and heads for so many entries."""
         if capacity > MAX_CAPACITY:
             raise MemoryError(
                 "more than 2**30 entries are live in one STAIR: use a shorter window or more key attributes"
             )
-        heads = capacity if self.hashed else 1
-        meta = np.zeros(META_FIELDS, np.int64)
-        meta[SHIFT] = 64 - (heads.bit_length() - 1)
-        return (
-            np.empty((capacity, ROWS + self.components), np.int32),
-            np.zeros(heads, np.int32),
-            np.empty(events, np.int32),
-            meta,
-        )
+        heads = np.zeros(capacity if self.hashed else 1, np.int32)
+        return np.empty((capacity, ROWS + self.components), np.int32), heads
+
+    @property
+    def delta(self) -> tuple[int, int]:
+        """The entries that this batch has put here so far."""
+        return int(self.meta[FROM]), int(self.meta[TO])
+
+    @delta.setter
+    def delta(self, delta: tuple[int, int]) -> None:
+        self.meta[FROM], self.meta[TO] = delta
 
     @property
     def capacity(self) -> int:
@@ -94,7 +112,7 @@ class Ring:
         self.clear()
         if self.capacity < n:
             self.resize(power_of_two(n))
-        self.state = (*self.state[:2], np.empty(n, np.int32), self.state[3])
+        self._hold(*self.state[:2], np.empty(n, np.int32))
 
     def clear(self) -> None:
         """Forget every entry (scratch rings only: nothing is unlinked)."""
@@ -108,19 +126,17 @@ class Ring:
         New arrays are made: whoever still reads the old ones keeps them.
         """
         if self.capacity > 8 * max(self._most, SMALLEST):
-            tail = self.tail
-            self.state = self._allocate(power_of_two(2 * self._most), SMALLEST)
-            self.state[3][LOW] = self.state[3][TAIL] = self.state[3][BASE] = tail
+            self._hold(*self._allocate(power_of_two(2 * self._most)), np.empty(SMALLEST, np.int32))
         self._most = 0
 
     def resize(self, capacity: int) -> None:
         """Move to another number of slots; ids stay."""
-        new = self._allocate(capacity, len(self.state[2]))
-        if self.low == self.tail == 1:
-            new[3][:3] = self.state[3][:3]  # nothing to move, and heads of 0 are below the first id
-        else:
-            move(self.state, new)
-        self.state = new
+        records, heads = self._allocate(capacity)
+        if (
+            not self.low == self.tail == 1
+        ):  # else there is nothing to move, and heads of 0 are below the first id
+            move(self.state, records, heads)
+        self._hold(records, heads, self.state[2])
 
     def reserve(self, n: int) -> None:
         """Make room for n more entries of this batch, by growing."""
@@ -129,7 +145,7 @@ class Ring:
         if tail - base + n > len(events):
             grown = np.empty(power_of_two(tail - base + n), np.int32)
             grown[: tail - base] = events[: tail - base]
-            self.state = (records, heads, grown, meta)
+            self._hold(records, heads, grown)
         if tail - low + n > records.shape[0]:
             self.resize(power_of_two(tail - low + n))
 

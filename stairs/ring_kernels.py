@@ -15,6 +15,7 @@ from stairs.layout import (
     LONGS,
     LOW,
     NEXT,
+    RECORDS,
     ROWS,
     SHIFT,
     STATE,
@@ -73,26 +74,24 @@ def reclaim(state, streams, marks, wanted):
     return tail - last
 
 
-@kernel(nb.void(STATE, STATE))
-def move(old, new):
-    """Copy all entries to a ring of another size, under the same ids, and link them there."""
-    records, _, events, meta = old
-    nrecords, nheads, nevents, nmeta = new
-    mask, nmask, shift = records.shape[0] - 1, nrecords.shape[0] - 1, nmeta[SHIFT]
-    low, tail, base = meta[LOW], meta[TAIL], meta[BASE]
-    nmeta[LOW], nmeta[TAIL], nmeta[BASE] = low, tail, base
-    for i in range(nheads.shape[0]):
-        nheads[i] = np.int32(low - 1)
-    for entry in range(low, tail):
-        slot, copy = np.uint64(entry & mask), np.uint64(entry & nmask)
-        for j in range(records.shape[1]):
-            nrecords[copy, j] = records[slot, j]
-        if records[slot, NEXT] != np.int32(entry) and nheads.shape[0] > 1:
-            head = np.uint64(bucket(records[slot, KEY_LOW], records[slot, KEY_HIGH], shift))
-            nrecords[copy, NEXT] = nheads[head]
-            nheads[head] = np.int32(entry)
-    for i in range(max(0, min(tail - base, nevents.shape[0]))):
-        nevents[i] = events[i]
+@kernel(nb.void(STATE, RECORDS, INTS))
+def move(old, records, heads):
+    """Copy all entries to other records, under the same ids, and link them under other heads."""
+    orecords, _, _, meta = old
+    omask, mask, low = orecords.shape[0] - 1, records.shape[0] - 1, meta[LOW]
+    shift = np.int64(64)
+    while np.int64(1) << (64 - shift) < heads.shape[0]:
+        shift -= 1
+    for i in range(heads.shape[0]):
+        heads[i] = np.int32(low - 1)
+    for entry in range(low, meta[TAIL]):
+        slot, copy = np.uint64(entry & omask), np.uint64(entry & mask)
+        for j in range(orecords.shape[1]):
+            records[copy, j] = orecords[slot, j]
+        if orecords[slot, NEXT] != np.int32(entry) and heads.shape[0] > 1:
+            head = np.uint64(bucket(orecords[slot, KEY_LOW], orecords[slot, KEY_HIGH], shift))
+            records[copy, NEXT] = heads[head]
+            heads[head] = np.int32(entry)
 
 
 @kernel(nb.void(STATE))

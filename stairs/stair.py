@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from stairs.hole_kernels import present, unlink
 from stairs.holes import Holes, Keys
 from stairs.key_kernels import append_rows, link, read_component_keys
-from stairs.layout import BASE, LOW, TAIL
+from stairs.layout import BASE, HOLES, LOW
 from stairs.ring import SMALLEST, Ring, power_of_two
 from stairs.ring_kernels import count_live, reclaim, refresh_heads
 
@@ -57,12 +57,22 @@ class Stair(Ring):
         self.leaf = carrier is None
         self.carrier = carrier
         self.component = component
-        self.holes: Holes | None = None
+        self._holes: Holes | None = None
         self.filler: Callable[[Stair, Keys], None] | None = None
         self._keys_filled = 0
         self._ages: deque[tuple[int, list[int]]] = deque()
         self._usual = 0
         self._refreshed = first
+
+    @property
+    def holes(self) -> Holes | None:
+        """What is known of the holes; None when there are none."""
+        return self._holes
+
+    @holes.setter
+    def holes(self, holes: Holes | None) -> None:
+        self._holes = holes
+        self.meta[HOLES] = holes is not None
 
     @property
     def complete(self) -> bool:
@@ -159,7 +169,7 @@ class Stair(Ring):
             self._refreshed = tail
         wanted = 2 * self._usual + SMALLEST
         if len(self.state[2]) > 4 * wanted:
-            self.state = (*self.state[:2], np.empty(power_of_two(wanted), np.int32), self.state[3])
+            self._hold(*self.state[:2], np.empty(power_of_two(wanted), np.int32))
         live = tail - low if floor is None else self._estimate(floor)
         capacity = power_of_two(int((live + wanted) / FULLEST))
         if self.complete and live < EMPTIEST * self.capacity and capacity < self.capacity:
@@ -167,13 +177,14 @@ class Stair(Ring):
                 reclaim(self.state, self.streams, floor, self.capacity)
             self.resize(max(capacity, power_of_two(self.tail - self.low)))
 
+    def note_usual(self, n: int) -> None:
+        """A batch puts n entries here."""
+        self._usual += (n - self._usual) // 8
+
     def append_rows(self, keys: Keys, events: NDArray[np.int32], kept: NDArray[np.uint8] = ALL) -> None:
         """Insert a batch's rows into a leaf; rows not kept have their number and nothing else."""
-        n = len(keys)
-        records, _, own, meta = self.state
-        if n > len(own) or meta[TAIL] + n - meta[LOW] > len(records):
-            self.reserve(n)
-        self._usual += (n - self._usual) // 8
+        self.reserve(len(keys))
+        self.note_usual(len(keys))
         append_rows(self.state, keys, events, kept)
 
     def insert(self, start: int, stop: int) -> None:

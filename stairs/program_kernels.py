@@ -1,0 +1,190 @@
+"""Running a plan: the steps of a batch in one call.
+
+A plan is data: a table of instructions that name rings by the address of their ``meta``, in which a ring keeps where
+its arrays are. So a batch costs one call however many steps the plan has, and a plan change compiles nothing. What
+needs more than kernels - a ring that must grow, a hole to be filled, a predicate to be decided - is left to the
+caller: the run stops at the instruction and is called again to go on.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba as nb
+import numpy as np
+from llvmlite import ir
+from numba import carray, types
+from numba.extending import intrinsic
+
+from stairs.kernel import kernel, part
+from stairs.key_kernels import append_rows, fetch_keys, key_by_row, link
+from stairs.layout import (
+    BASE,
+    BUCKETS,
+    CAPACITY,
+    EVENTS,
+    FLAGS,
+    FROM,
+    HEADS,
+    HOLES,
+    INTS,
+    LONGS,
+    LOW,
+    META_FIELDS,
+    RECORDS,
+    RECORDS_AT,
+    ROOM,
+    ROWS,
+    TAIL,
+    TO,
+    WIDTH,
+)
+from stairs.probe_kernels import ARRIVING, SCAN_ARRIVING
+
+BEGIN, JOIN, END, FETCH, NUMBER, LINK, ASK = range(7)
+"""Instructions. BEGIN and END enclose the joins into one ring, whose delta is what they appended; FETCH and NUMBER
+give the delta its keys; LINK puts it into its chains; ASK is always left to the caller."""
+
+OPERATION, OUT, SOURCE, TARGET, KIND, PLACE, STREAMS, MIXED = range(8)
+"""Columns of an instruction: rings by the address of their meta, arrays by their own. FETCH: SOURCE is the component,
+TARGET the leaf. NUMBER: SOURCE is the component."""
+INSTRUCTION = 8
+
+NESTED = len(ARRIVING)
+"""The KIND of a join by nested loops; that of a probe is its place in ARRIVING."""
+
+
+def kind_of(sources: int, targets: int, nested: bool) -> int:
+    """What to write into KIND for a join of entries of so many streams with STAIRs of so many."""
+    shapes = list(ARRIVING)
+    return NESTED if nested else shapes.index((sources, targets) if (sources, targets) in shapes else (0, 0))
+
+
+PROBE_1_1, PROBE_1_2, PROBE_2_1 = ARRIVING[1, 1], ARRIVING[1, 2], ARRIVING[2, 1]
+PROBE_3_1, PROBE_1_3, PROBE_ANY = ARRIVING[3, 1], ARRIVING[1, 3], ARRIVING[0, 0]
+
+RESUMED = 4
+"""Field of the cursor after those of a probe: 1 if the run goes on in the middle of a join."""
+
+
+@intrinsic
+def pointer(typingctx: Any, address: Any) -> Any:
+    """An address as a pointer."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.inttoptr(args[0], ir.IntType(8).as_pointer())
+
+    return types.voidptr(types.int64), codegen
+
+
+@part
+def meta_at(address):
+    return carray(pointer(address), (META_FIELDS,), np.int64)
+
+
+@part
+def state_at(address):
+    """The ring whose meta is at the address."""
+    meta = carray(pointer(address), (META_FIELDS,), np.int64)
+    return (
+        carray(pointer(meta[RECORDS_AT]), (meta[CAPACITY], meta[WIDTH]), np.int32),
+        carray(pointer(meta[HEADS]), (meta[BUCKETS],), np.int32),
+        carray(pointer(meta[EVENTS]), (meta[ROOM],), np.int32),
+        meta,
+    )
+
+
+@kernel(nb.int64(LONGS, nb.int64, RECORDS, LONGS, RECORDS))
+def join(order, out, marks, cursor, waiting):
+    """One join; 1 when done, 0 when ``out`` is full."""
+    kind = order[KIND]
+    source, target, into = state_at(order[SOURCE]), state_at(order[TARGET]), state_at(out)
+    sources, targets = source[0].shape[1] - ROWS, target[0].shape[1] - ROWS
+    place = carray(pointer(order[PLACE]), (sources + targets,), np.int64)
+    streams = carray(pointer(order[STREAMS]), (targets,), np.int64)
+    if kind == 0:
+        return PROBE_1_1(source, target, into, place, streams, marks, cursor, waiting)
+    if kind == 1:
+        return PROBE_1_2(source, target, into, place, streams, marks, cursor, waiting)
+    if kind == 2:
+        return PROBE_2_1(source, target, into, place, streams, marks, cursor, waiting)
+    if kind == 3:
+        return PROBE_3_1(source, target, into, place, streams, marks, cursor, waiting)
+    if kind == 4:
+        return PROBE_1_3(source, target, into, place, streams, marks, cursor, waiting)
+    if kind == 5:
+        return PROBE_ANY(source, target, into, place, streams, marks, cursor, waiting)
+    return SCAN_ARRIVING(source, target, into, place, streams, marks, cursor, waiting)
+
+
+@kernel(nb.int64(nb.int64[:, ::1], nb.int64, nb.int64, nb.int64, RECORDS, LONGS, RECORDS))
+def run(program, at, stop, results, marks, cursor, waiting):
+    """Follow the instructions at..stop; returns where it stopped. ``results`` is the ring in place of address 0.
+
+    It stops at an ASK, at a join into a ring that is full (``cursor[RESUMED]`` is then 1: call again when there is
+    room), and at a STAIR that has holes.
+    """
+    none = np.empty(0, np.uint8)
+    while at < stop:
+        order = program[at]
+        operation = order[OPERATION]
+        out = order[OUT] if order[OUT] != 0 else results
+        meta = meta_at(out)
+        if operation == BEGIN:
+            meta[FROM] = meta[TO] = meta[TAIL]
+        elif operation == JOIN:
+            if cursor[RESUMED] == 0:
+                source = meta_at(order[SOURCE])
+                if source[FROM] == source[TO]:
+                    at += 1
+                    continue
+                if meta_at(order[TARGET])[HOLES] != 0:
+                    return at
+                cursor[0], cursor[1], cursor[2], cursor[3] = source[FROM], source[TO], 0, 0
+            cursor[RESUMED] = 1
+            if join(order, out, marks, cursor, waiting) == 0:
+                return at
+            cursor[RESUMED] = 0
+        elif operation == END:
+            meta[TO] = meta[TAIL]
+        elif operation == ASK:
+            return at
+        elif meta[FROM] < meta[TO]:
+            if operation == FETCH:
+                leaf = state_at(order[TARGET])
+                fetch_keys(state_at(out), meta[FROM], meta[TO], order[SOURCE], leaf, order[MIXED])
+            elif operation == NUMBER:
+                key_by_row(state_at(out), meta[FROM], meta[TO], order[SOURCE])
+            elif meta[HOLES] != 0:
+                return at
+            else:
+                link(state_at(out), meta[FROM], meta[TO], none)
+        at += 1
+    return at
+
+
+@kernel(nb.void(nb.int64[:, ::1], LONGS, LONGS))
+def begin_leaves(leaves, lows, counts):
+    """Begin a batch: of each leaf (its address, its stream) rows below ``lows`` are dead and ``counts`` is the next."""
+    for i in range(leaves.shape[0]):
+        meta, stream = meta_at(leaves[i, 0]), leaves[i, 1]
+        meta[LOW] = lows[stream]
+        meta[BASE] = meta[FROM] = meta[TO] = counts[stream]
+
+
+@kernel(nb.int64(nb.int64[:, ::1], nb.int64, LONGS, INTS, FLAGS))
+def append_leaves(jobs, at, keys, events, kept):
+    """Append rows to leaves: a job is a leaf, where its keys and its events begin, and how many there are.
+
+    Returns how many jobs are done; the leaf of the next has no room.
+    """
+    while at < jobs.shape[0]:
+        leaf, first_key, first, count = jobs[at, 0], jobs[at, 1], jobs[at, 2], jobs[at, 3]
+        meta = meta_at(leaf)
+        if count > meta[ROOM] or meta[TAIL] + count - meta[LOW] > meta[CAPACITY]:
+            return at
+        flags = kept[first : first + count] if kept.shape[0] > 0 else kept
+        append_rows(state_at(leaf), keys[first_key : first_key + count], events[first : first + count], flags)
+        meta[FROM], meta[TO] = meta[BASE], meta[TAIL]
+        at += 1
+    return at
