@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping
 
-from attrs import frozen
+from attrs import field, frozen
 
 from eddy.errors import QueryError
 from eddy.expressions import Reference
@@ -27,9 +27,20 @@ class Scope:
     """The columns that an expression may name: stream name -> column name -> type."""
 
     streams: Mapping[str, Mapping[str, ColumnType]]
+    subtracted: Mapping[str, Mapping[str, ColumnType]] = field(factory=dict)
+    """Streams of the query that no result has a column of."""
+
+    def only(self, base: str) -> Scope:
+        """What a result of a difference may show: the columns of its base."""
+        rest = {name: columns for name, columns in self.streams.items() if name != base}
+        return Scope({base: self.stream(base)}, rest)
 
     def stream(self, name: str) -> Mapping[str, ColumnType]:
         """The columns of a stream."""
+        if name in self.subtracted:
+            raise QueryError(
+                f"{name} is subtracted, so a result has no column of it: name columns of {', '.join(self.streams)}"
+            )
         if name not in self.streams:
             raise QueryError(f"unknown stream {name}: {nearest(name, self.streams)}")
         return self.streams[name]
@@ -45,6 +56,9 @@ class Scope:
 
     def _owner(self, column: str) -> str:
         owners = [name for name, columns in self.streams.items() if column in columns]
+        hidden = [name for name, columns in self.subtracted.items() if column in columns]
+        if not owners and hidden:
+            return hidden[0]  # which `stream` refuses, and says why
         if not owners:
             everything = [f"{name}.{other}" for name, columns in self.streams.items() for other in columns]
             raise QueryError(

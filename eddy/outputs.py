@@ -1,52 +1,143 @@
-"""The columns of a result: `SELECT` lists, in Python and in SQL."""
+"""The columns of a result: `SELECT` and `GROUP BY` lists, in Python and in SQL."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any
 
+from attrs import frozen
 from sqlglot import exp
 
 from eddy.errors import QueryError
 from eddy.expressions import Reference
 from eddy.names import Scope
 from eddy.parse import parse_sql
+from eddy.types import ColumnType
 
 
-def parse_outputs(select: str | Iterable[str] | None, scope: Scope) -> list[tuple[str, Reference]]:
+@frozen
+class Output:
+    """One column of the result."""
+
+    name: str
+    stream: str
+    column: str
+    type: ColumnType
+
+
+def parse_outputs(select: str | Iterable[str] | None, scope: Scope) -> tuple[Output, ...]:
     """The columns of a result with their names: all of them, or those that are listed."""
-    items = ["*"] if select is None else [select] if isinstance(select, str) else list(select)
-    return outputs([node for item in items for node in _listed(item)], scope)
+    found = _parse("*" if select is None else select, scope, "select")
+    if not found:
+        raise QueryError("select is empty: name at least one column, or leave it out for all of them")
+    return found
 
 
-def _listed(item: str) -> Iterable[exp.Expr]:
+def parse_groups(group_by: str | Iterable[str] | None, scope: Scope) -> tuple[Output, ...]:
+    """The columns that make a group, with their names; none where all results are one group."""
+    return _parse(() if group_by is None else group_by, scope, "group_by")
+
+
+def _parse(listed: str | Iterable[str], scope: Scope, clause: str) -> tuple[Output, ...]:
+    if not isinstance(listed, Iterable):
+        raise QueryError(f"{clause} takes a column, such as 'A.x', or a list of them, not {listed!r}")
+    items = [listed] if isinstance(listed, str) else listed
+    return outputs([node for item in items for node in _listed(item, clause)], scope, clause)
+
+
+def _listed(item: str, clause: str) -> Iterable[exp.Expr]:
     statement = parse_sql(f"SELECT {item}") if isinstance(item, str) and item.strip() else None
     if not isinstance(statement, exp.Select) or any(
         v for k, v in statement.args.items() if k != "expressions"
     ):
-        raise QueryError(f"cannot select {item!r}: select takes columns, such as A.x or A.x AS name")
+        raise QueryError(_refusal(repr(item), clause))
     return statement.expressions
 
 
-def outputs(nodes: Iterable[exp.Expr], scope: Scope) -> list[tuple[str, Reference]]:
+def outputs(nodes: Iterable[exp.Expr], scope: Scope, clause: str = "select") -> tuple[Output, ...]:
     """Output columns, each named as it is written."""
     found: list[tuple[str, Reference]] = []
     for node in nodes:
         alias = node.alias if isinstance(node, exp.Alias) else None
         column = node.this if alias else node
-        star = column.is_star
-        if star and not alias:
+        if is_everything(column) and not alias:
             streams = [column.table] if isinstance(column, exp.Column) else list(scope.streams)
             found += [(f"{s}.{c}", scope.column(s, c)) for s in streams for c in scope.stream(s)]
-        elif isinstance(column, exp.Column) and not star:
+        elif isinstance(column, exp.Column) and not column.is_star:
             reference = scope.column(column.table or None, column.name)
             written = f"{column.table}.{column.name}" if column.table else column.name
             found.append((alias or written, reference))
         else:
-            raise QueryError(f"cannot select {node.sql()}: select takes columns, such as A.x or A.x AS name")
-    names = [name for name, _ in found]
+            raise QueryError(_refusal(node.sql(), clause, node.find(exp.AggFunc) is not None))
+    refuse_repeated([name for name, _ in found])
+    return tuple(Output(name, column.stream, column.column, column.type) for name, column in found)
+
+
+def selected(select: exp.Select, scope: Scope) -> dict[str, Any]:
+    """What SELECT and GROUP BY of a statement come to: `select`, or `group_by` and `aggregates`, of a query."""
+    group = select.args.get("group")
+    aggregates = [node for node in select.expressions if node.find(exp.AggFunc)]
+    columns = [node for node in select.expressions if node not in aggregates]
+    if not aggregates and group is None:
+        return {"select": [node.sql(identify=True) for node in columns]}
+    if not aggregates:
+        raise QueryError("GROUP BY needs an aggregate: select one as well, such as COUNT(*) AS n")
+    _check_groups(columns, _groups(group, scope), scope)
+    if select.expressions[: len(columns)] != columns:
+        raise QueryError(
+            f"select {columns[-1].sql()} before {aggregates[0].sql()}: a result shows its group first"
+        )
+    names = [node.alias if isinstance(node, exp.Alias) else node.sql() for node in aggregates]
+    refuse_repeated(names)
+    texts = [node.unalias().sql() for node in aggregates]
+    return {
+        "group_by": [node.sql(identify=True) for node in columns],
+        "aggregates": dict(zip(names, texts, strict=True)),
+    }
+
+
+def _groups(group: exp.Group | None, scope: Scope) -> list[Reference]:
+    """The columns of GROUP BY."""
+    if group is None:
+        return []
+    more = any(value is not None for clause, value in group.args.items() if clause != "expressions")
+    if more or not all(isinstance(node, exp.Column) and not node.is_star for node in group.expressions):
+        raise QueryError(f"{group.sql().strip()} is not supported: GROUP BY takes columns, such as A.x")
+    return [scope.column(node.table or None, node.name) for node in group.expressions]
+
+
+def _check_groups(columns: Sequence[exp.Expr], groups: Sequence[Reference], scope: Scope) -> None:
+    """Beside its aggregates a statement selects the columns of GROUP BY, all of them and no others."""
+    for node in columns:
+        if is_everything(node):
+            raise QueryError(f"{node.sql()} does not go with aggregates: name the columns of GROUP BY")
+    shown = outputs(columns, scope)
+    for column in shown:
+        if not any((group.stream, group.column) == (column.stream, column.column) for group in groups):
+            raise QueryError(
+                f"{column.name} is neither grouped nor aggregated: add it to GROUP BY, or leave it out"
+            )
+    for group in groups:
+        if not any((group.stream, group.column) == (column.stream, column.column) for column in shown):
+            raise QueryError(
+                f"{group} is grouped but not selected: add it to SELECT, to tell the groups apart"
+            )
+
+
+def is_everything(node: exp.Expr) -> bool:
+    """Whether this is `*` or `A.*`, with no column left out or replaced."""
+    star = node.this if isinstance(node, exp.Column) else node
+    return isinstance(star, exp.Star) and not any(star.args.values())
+
+
+def refuse_repeated(names: Sequence[str]) -> None:
+    """Every column of a result has a name of its own."""
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise QueryError(f"two output columns are called {twice}: rename one, such as 'A.x AS other'")
-    if not found:
-        raise QueryError("select is empty: name at least one column, or leave it out for all of them")
-    return found
+
+
+def _refusal(what: str, clause: str, aggregate: bool = False) -> str:
+    verb = "group by" if clause == "group_by" else clause
+    advice = "; an aggregate goes into aggregates={'n': 'COUNT(*)'}" if aggregate else ""
+    return f"cannot {verb} {what}: {clause} takes columns, such as A.x or A.x AS name{advice}"

@@ -45,18 +45,27 @@ _ARITHMETIC: dict[type[exp.Expr], str] = {
 _CONNECTIVES: dict[type[exp.Expr], type[And] | type[Or]] = {exp.And: And, exp.Or: Or}
 
 
-def parse_sql(text: str, into: Any = None) -> exp.Expr:
-    """sqlglot's tree for one statement or, with `into`, one piece of SQL; its complaints become ours."""
+def parse_sql(text: str, into: Any = None, written: str | None = None) -> exp.Expr:
+    """sqlglot's tree for one statement or, with `into`, one piece of SQL; its complaints become ours.
+
+    A complaint quotes what was `written`, should the text be a rewriting of it that keeps every position.
+    """
     try:
         return sqlglot.parse_one(text, into=into) if into else sqlglot.parse_one(text)
     except sqlglot.errors.SqlglotError as error:
-        raise QueryError(f"cannot read {text.strip()!r} as SQL{_where(error)}") from None
+        written = text if written is None else written
+        raise QueryError(f"cannot read {written.strip()!r} as SQL{_where(error, text, written)}") from None
 
 
-def _where(error: sqlglot.errors.SqlglotError) -> str:
+def _where(error: sqlglot.errors.SqlglotError, text: str, written: str) -> str:
     details = getattr(error, "errors", None) or [{}]
-    near = "".join(str(details[0].get(part) or "") for part in ("start_context", "highlight")).strip()[-40:]
+    context = "".join(str(details[0].get(part) or "") for part in ("start_context", "highlight"))
+    start = max(text.find(context), 0)
+    end = start + len(context)
+    end += len(re.split(r"\W", written[end:], maxsplit=1)[0]) if context else 0  # never half of a word
+    near = written[start:end].strip()[-40:]
     said = re.sub(r"<class '[\w.]*?(\w+)'>", r"\1", str(details[0].get("description") or "")).rstrip(".")
+    said = re.sub(r"<Token.*?SENTINEL.*?>", "the end", said)
     return (f", near {near!r}" if near else "") + (f": {said}" if said else "")
 
 

@@ -1,12 +1,12 @@
 """A query: streams with windows, the predicates between them, and the columns of a result.
 
-Building a query does all checking and all analysis, once: predicates are split into filters on one stream,
-key classes and residuals, and windows are brought to one unit of time. A query never changes afterwards.
+A query joins its streams, or subtracts all but one of them from that one; either may be aggregated. Building
+it does all checking and all analysis, once: predicates are split into filters on one stream, key classes and
+residuals, and windows are brought to one unit of time. A query never changes afterwards.
 """
 
 from __future__ import annotations
 
-import datetime
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -14,19 +14,23 @@ from typing import Any
 import numpy as np
 from attrs import field, frozen
 
+from eddy.aggregates import Aggregate, parse_shown
 from eddy.clock import Clock, clock_of, window_numbers
-from eddy.durations import nanoseconds
 from eddy.errors import QueryError
-from eddy.expressions import Expression, Literal, Reference, quoted
+from eddy.expressions import Expression, Literal
 from eddy.keys import KeyClass, key_classes
 from eddy.logic import conjunction, conjuncts
+from eddy.minus import Minus, difference
 from eddy.names import Scope, nearest
-from eddy.outputs import parse_outputs
+from eddy.outputs import Output
 from eddy.parse import parse_predicate
 from eddy.predicate import UserPredicate
+from eddy.query_text import text_of
 from eddy.residual import Residual, residuals
 from eddy.types import BOOL, Array, ColumnType, column_type
-from eddy.windows import Range, Rows, Tumbling, Unbounded, Width, Window, uses_time
+from eddy.windows import Range, Rows, Tumbling, Unbounded, Window, uses_time
+
+__all__ = ["Aggregate", "Minus", "Output", "Predicate", "Query", "Stream"]
 
 Predicate = str | UserPredicate | Expression
 
@@ -70,19 +74,14 @@ def _may_be_time(of: ColumnType) -> bool:
     return of.kind == "timestamp" or (of.is_integer and of.name != "uint64")
 
 
-@frozen
-class Output:
-    """One column of the result."""
-
-    name: str
-    stream: str
-    column: str
-    type: ColumnType
-
-
 @frozen(eq=False, init=False, repr=False)
 class Query:
-    """The streams to join, and how. Equal only to itself."""
+    """The streams to join, or to subtract from one of them, and what to show of it. Equal only to itself.
+
+    `minus={"B": "A.k = B.k"}` makes it a difference: the rows of the `base`, the one stream that minus does not
+    name, which no live row of B matches. `group_by` and `aggregates={"n": "COUNT(*)"}` aggregate the results;
+    `select` then holds the columns that this reads, and `outputs` what a result shows.
+    """
 
     streams: dict[str, Stream]
     predicates: tuple[Expression, ...]
@@ -92,6 +91,10 @@ class Query:
     select: tuple[Output, ...]
     cross: bool
     edges: tuple[frozenset[str], ...]
+    base: str | None
+    minus: tuple[Minus, ...]
+    group_by: tuple[Output, ...]
+    aggregates: tuple[Aggregate, ...]
     _clock: Clock | None
 
     def __init__(
@@ -100,20 +103,55 @@ class Query:
         where: Predicate | Iterable[Predicate] = (),
         select: str | Iterable[str] | None = None,
         cross: bool = False,
+        minus: Mapping[str, Predicate | Iterable[Predicate]] | None = None,
+        group_by: str | Iterable[str] | None = None,
+        aggregates: Mapping[str, str] | None = None,
     ) -> None:
         declared = _streams(streams)
         scope = Scope({name: stream.columns for name, stream in declared.items()})
         predicates = tuple(_predicates(where, scope))
-        classes, rest = key_classes(predicates, list(declared))
-        filters, between = _filters(rest, next(iter(declared)))
+        base: str | None = None
+        subtracted: tuple[Minus, ...] = ()
+        if minus is None:
+            classes, rest = key_classes(predicates, list(declared))
+            edges = [frozenset(c.members) for c in classes]
+        else:
+            if cross:
+                raise QueryError("a difference combines no rows: leave cross out, or minus")
+            found = difference(minus, predicates, scope)
+            base, subtracted, classes = found.base, found.minus, found.key_classes
+            rest = [*predicates, *found.implied]
+            edges = [frozenset((base, inner.stream)) for inner in subtracted]
+            scope = scope.only(base)
+        filters, between = _filters(rest, base or next(iter(declared)))
         kept = residuals(between)
+        edges += [residual.streams for residual in kept]
         clock = clock_of(declared)
         window_numbers(declared, clock)  # refuses widths that do not fit
-        edges = tuple(dict.fromkeys([frozenset(c.members) for c in classes] + [r.streams for r in kept]))
-        outputs = tuple(Output(n, c.stream, c.column, c.type) for n, c in parse_outputs(select, scope))
-        self.__attrs_init__(declared, predicates, classes, filters, kept, outputs, bool(cross), edges, clock)
+        groups, computed, fetched = parse_shown(select, group_by, aggregates, scope)
+        self.__attrs_init__(
+            streams=declared,
+            predicates=predicates,
+            key_classes=classes,
+            filters=filters,
+            residuals=kept,
+            select=fetched,
+            cross=bool(cross),
+            edges=tuple(dict.fromkeys(edges)),
+            base=base,
+            minus=subtracted,
+            group_by=groups,
+            aggregates=computed,
+            clock=clock,
+        )
         if not self.connected(self.names) and not cross:
             raise QueryError(_unconnected(self))
+
+    @property
+    def outputs(self) -> tuple[tuple[str, ColumnType], ...]:
+        """Name and type of each column that a result shows: those of select, or the groups' and aggregates."""
+        shown: tuple[Output | Aggregate, ...] = (*self.group_by, *self.aggregates) or self.select
+        return tuple((output.name, output.type) for output in shown)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -151,6 +189,8 @@ class Query:
     def linked(self, left: Iterable[str], right: Iterable[str]) -> bool:
         """Whether a predicate can be tested between these two sets of streams."""
         left, right = frozenset(left), frozenset(right)
+        if self.minus:
+            return any(edge & left and edge & right for edge in self.edges)
         if any(left & c.members.keys() and right & c.members.keys() for c in self.key_classes):
             return True
         return any(
@@ -163,11 +203,7 @@ class Query:
 
     def __str__(self) -> str:
         """SQL that `eddy.sql` reads back, user predicates excepted."""
-        outputs = ", ".join(str(Reference(o.stream, o.column, o.type)) + _renamed(o) for o in self.select)
-        comma = " CROSS JOIN " if self.cross else ", "
-        sources = comma.join(f"{quoted(name)}{_bracket(s.window)}" for name, s in self.streams.items())
-        where = "\nWHERE " + "\n  AND ".join(p.within(2) for p in self.predicates) if self.predicates else ""
-        return f"SELECT {outputs}\nFROM {sources}{where}"
+        return text_of(self)
 
     def __repr__(self) -> str:
         return f"<Query {' '.join(str(self).split())}>"
@@ -228,8 +264,9 @@ def _nothing(stream: str, column: str) -> Any:
 def _components(query: Query, names: Iterable[str]) -> list[frozenset[str]]:
     """The connected parts of some of the streams, under the predicates among them alone."""
     names = frozenset(names)
-    links = [names & c.members.keys() for c in query.key_classes]
-    links += [r.streams for r in query.residuals if r.streams <= names]
+    links = [edge for edge in query.edges if edge <= names]
+    if not query.minus:  # any two members of a key class of a join are equal
+        links += [names & c.members.keys() for c in query.key_classes]
     parts = [frozenset([name]) for name in query.names if name in names]
     for link in links:
         touched = [part for part in parts if part & link]
@@ -244,21 +281,3 @@ def _unconnected(query: Query) -> str:
         f"no predicate connects ({') and ('.join(parts)}): add one to where, "
         "or pass cross=True if every combination is meant"
     )
-
-
-def _renamed(output: Output) -> str:
-    return "" if output.name == f"{output.stream}.{output.column}" else f" AS {quoted(output.name)}"
-
-
-def _bracket(window: Window) -> str:
-    if isinstance(window, Rows):
-        return f" [ROWS {window.n}]"
-    if isinstance(window, Range):
-        return f" [RANGE {_written(window.width)}]"
-    if isinstance(window, Tumbling) and window.time is not None:
-        return f" [TUMBLING {_written(window.time)}]"
-    return "" if isinstance(window, Unbounded) else f" [TUMBLING {window.rows} ROWS]"
-
-
-def _written(width: Width) -> str:
-    return f"{nanoseconds(width)} ns" if isinstance(width, datetime.timedelta) else str(width)

@@ -9,7 +9,10 @@ from eddy.errors import EddyError, StateError
 from eddy.expressions import Expression
 from eddy.predicate import Call
 from eddy.query import Query, Stream
-from eddy.sql import sql
+from eddy.sql import arguments
+
+# What snapshots of joins did not say before there were differences and aggregates.
+_ABSENT: dict[str, Any] = {"minus": {}, "group_by": [], "aggregates": []}
 
 
 def describe(query: Query) -> dict[str, Any]:
@@ -31,6 +34,14 @@ def describe(query: Query) -> dict[str, Any]:
         "where": [str(predicate) for predicate in query.predicates],
         "select": [[output.name, output.stream, output.column] for output in query.select],
         "cross": query.cross,
+        "minus": {
+            minus.stream: sorted(
+                f"{query.base}.{ours} = {minus.stream}.{theirs}" for ours, theirs in minus.on
+            )
+            for minus in query.minus
+        },
+        "group_by": [[output.name, output.stream, output.column] for output in query.group_by],
+        "aggregates": [[aggregate.name, str(aggregate)] for aggregate in query.aggregates],
     }
 
 
@@ -51,7 +62,10 @@ def rebuilt(saved: Mapping[str, Any], path: str) -> Query:
         )
     try:
         streams = {name: Stream(of["columns"], time=of["time"]) for name, of in saved["streams"].items()}
-        return sql(saved["sql"], streams, cross=saved["cross"])
+        parts = arguments(saved["sql"], streams, saved["cross"])
+        # The text of a difference has the base first, wherever it was declared.
+        parts["streams"] = {name: parts["streams"][name] for name in streams if name in parts["streams"]}
+        return Query(**parts)
     except EddyError as error:
         raise StateError(
             f"the query of the snapshot {path!r} cannot be read ({error}): "
@@ -67,6 +81,7 @@ def check_same(saved: Mapping[str, Any], query: Query, path: str) -> None:
             saved = describe(rebuilt(saved, path))  # in the words of this version of the library
         except StateError:
             pass
+    saved = {**_ABSENT, **saved}
     difference = next(_differences(saved, given), None)
     if difference is not None:
         raise StateError(
@@ -91,18 +106,24 @@ def _differences(saved: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator
             yield f"the time of {name} {_is(stream['time'])}, in the snapshot it {_is(other['time'])}"
         if stream["window_numbers"] != other["window_numbers"] or given["time_unit"] != saved["time_unit"]:
             yield f"the window of {name} is {stream['window']}, in the snapshot it is {other['window']}"
-    for who, where, others in (
-        ("it", given["where"], saved["where"]),
-        ("the snapshot", saved["where"], given["where"]),
-    ):
-        for predicate in where:
-            if predicate not in others:
+    for who, mine, other in (("it", given, saved), ("the snapshot", saved, given)):
+        for predicate in mine["where"]:
+            if predicate not in other["where"]:
                 yield f"only {who} has the predicate {predicate}"
+        for name, condition in mine["minus"].items():
+            if condition != other["minus"].get(name):
+                yield f"only {who} subtracts {name} by {' AND '.join(condition)}"
     if given["cross"] != saved["cross"]:
         yield f"cross is {given['cross']}, in the snapshot it is {saved['cross']}"
-    if given["select"] != saved["select"]:
-        names = [", ".join(output[0] for output in of["select"]) for of in (given, saved)]
-        yield f"it selects {names[0]}, the snapshot {names[1]}"
+    if any(given[part] != saved[part] for part in ("select", "group_by", "aggregates")):
+        yield f"it selects {_shown(given)}, the snapshot {_shown(saved)}"
+
+
+def _shown(described: Mapping[str, Any]) -> str:
+    """What a result of the query shows, as SELECT has it."""
+    columns = described["group_by"] if described["aggregates"] else described["select"]
+    texts = [(name, f"{stream}.{column}") for name, stream, column in columns] + described["aggregates"]
+    return ", ".join(text if name == text else f"{text} AS {name}" for name, text in texts)
 
 
 def _is(what: str | None) -> str:

@@ -1,9 +1,10 @@
 """A whole query as SQL text, with windows in brackets after the streams, as CQL writes them.
 
     SELECT A.id, B.v FROM A [ROWS 10000], B [RANGE 5 MINUTES] WHERE A.x = B.x
+    SELECT A.id FROM A [ROWS 10000] EXCEPT B [ROWS 500] ON A.x = B.x WHERE A.id > 0
 
 The brackets are ours: they are taken out of the text before sqlglot parses it, and given to the streams that
-they stand behind.
+they stand behind. So is `EXCEPT stream ON condition`: sqlglot reads JOIN in its place.
 """
 
 from __future__ import annotations
@@ -18,19 +19,23 @@ from sqlglot import exp
 from eddy.comparisons import Comparison
 from eddy.errors import QueryError
 from eddy.expressions import Expression
+from eddy.minus import base_of
 from eddy.names import Scope, nearest
+from eddy.outputs import selected
 from eddy.parse import parse_sql, translate
 from eddy.query import Query, Stream
 from eddy.windows import Range, Rows, Tumbling, Unbounded, Window
 
-_PIECE = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/|\[([^\[\]]*)\]""", re.DOTALL)
-_CLAUSES = {
-    "group": "GROUP BY",
-    "order": "ORDER BY",
-    "distinct": "DISTINCT",
-    "with_": "WITH",
-    "limit": "LIMIT",
-    "having": "HAVING",
+_PIECE = re.compile(
+    r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/|\[([^\[\]]*)\]|(?<![\w.])(EXCEPT|WHERE|GROUP)\b""",
+    re.DOTALL | re.IGNORECASE,
+)
+_NO_STREAM = re.compile(r"\s*(\(|(?:ALL|DISTINCT|SELECT|WITH|VALUES)\b)", re.IGNORECASE)
+_EXCEPT = "write FROM A EXCEPT B ON A.k = B.k"
+_CLAUSES = {"order": "ORDER BY", "with_": "WITH"}
+_INSTEAD = {
+    "having": "filter the groups in your program",
+    "distinct": "GROUP BY the columns and select COUNT(*) as well",
 }
 
 
@@ -42,6 +47,7 @@ class _Source:
     schema: str
     spans: tuple[tuple[int, int], ...]
     join: exp.Join | None
+    subtracted: bool = False
 
 
 def sql(text: str, schemas: Mapping[str, Stream | Mapping[str, Any]], *, cross: bool = False) -> Query:
@@ -51,59 +57,98 @@ def sql(text: str, schemas: Mapping[str, Stream | Mapping[str, Any]], *, cross: 
     are `[ROWS n]`, `[RANGE 5 MINUTES]`, `[RANGE 300]`, `[TUMBLING n ROWS]`, `[TUMBLING 5 MINUTES]` and
     `[UNBOUNDED]`. Streams are joined by commas and WHERE, or by JOIN ... ON or USING; an alias makes a stream
     of its own, so that one schema can be joined with itself. CROSS JOIN, or `cross=True`, allows combinations
-    without a predicate.
+    without a predicate. `EXCEPT B ON A.k = B.k` behind the streams of FROM, once or more, subtracts: it makes a
+    difference. Results are aggregated with COUNT, SUM, AVG, MIN, MAX and MEDIAN in SELECT, which names the
+    columns of GROUP BY first.
     """
+    return Query(**arguments(text, schemas, cross))
+
+
+def arguments(text: str, schemas: Mapping[str, Stream | Mapping[str, Any]], cross: bool) -> dict[str, Any]:
+    """What the text says, as the arguments of `Query`."""
     if not isinstance(schemas, Mapping):
         raise QueryError(f"schemas must be a dict of streams and their columns, not {schemas!r}")
-    plain, brackets = _lift(text)
-    select = parse_sql(plain)
-    if not isinstance(select, exp.Select):
-        raise QueryError(f"a query is one SELECT ... FROM ... WHERE ..., not {type(select).__name__.upper()}")
-    _refuse(select)
-    sources = list(_sources(select))
+    plain, brackets, excepts = _lift(text)
+    select = _parse(plain, text, excepts)
+    sources = list(_sources(select, excepts))
     streams = _streams(sources, schemas, _windows(sources, plain, brackets))
     scope = Scope({name: stream.columns for name, stream in streams.items()})
     cross = cross or any(source.join is not None and source.join.kind == "CROSS" for source in sources)
     where = [*_joins(sources, scope)]
     if select.args.get("where"):
         where.append(translate(select.args["where"].this, scope))
-    return Query(streams, where, [node.sql(identify=True) for node in select.expressions], cross)
+    minus = _minus(sources, scope)
+    shown = selected(select, scope if minus is None else scope.only(base_of(minus, scope)))
+    return {"streams": streams, "where": where, "cross": cross, "minus": minus, **shown}
 
 
-def _lift(text: str) -> tuple[str, list[tuple[int, str]]]:
-    """The text with blanks for brackets, which keeps every position, and the brackets with theirs."""
+def _lift(text: str) -> tuple[str, list[tuple[int, str]], list[int]]:
+    """The text with blanks for brackets and JOIN for EXCEPT, and where which of these were.
+
+    Every position stays what it was.
+    """
     if not isinstance(text, str) or not text.strip():
         raise QueryError(f"a query must be a text such as 'SELECT * FROM A, B WHERE A.x = B.x', not {text!r}")
     brackets: list[tuple[int, str]] = []
+    excepts: list[int] = []
+    later: list[str] = []
 
-    def blank(piece: re.Match[str]) -> str:
-        if piece[1] is None:
+    def rewritten(piece: re.Match[str]) -> str:
+        bracket, word = piece[1], (piece[2] or "").upper()
+        if bracket is not None:
+            brackets.append((piece.start(), bracket))
+            return " " * len(piece[0])
+        if word != "EXCEPT":
+            later.extend([word] if word else [])
             return piece[0]
-        brackets.append((piece.start(), piece[1]))
-        return " " * len(piece[0])
+        wrong = _NO_STREAM.match(text, piece.end())
+        if wrong:
+            what = "(...)" if wrong[1] == "(" else wrong[1].upper()
+            raise QueryError(f"EXCEPT {what} is not supported: {_EXCEPT}")
+        if later:
+            raise QueryError(f"EXCEPT stands behind {later[0]}, but belongs to FROM: {_EXCEPT} WHERE ...")
+        excepts.append(piece.start())
+        return "JOIN  "
 
-    return _PIECE.sub(blank, text), brackets
+    return _PIECE.sub(rewritten, text), brackets, excepts
 
 
-def _refuse(select: exp.Select) -> None:
-    """Clauses that a join of streams does not have."""
+def _parse(plain: str, text: str, excepts: list[int]) -> exp.Select:
+    """sqlglot's tree, which has no clauses but those that we know."""
+    try:
+        select = parse_sql(plain, written=text)
+    except QueryError as error:
+        raise QueryError(f"{error}; for a difference {_EXCEPT}") if excepts else error from None
+    if not isinstance(select, exp.Select):
+        raise QueryError(f"a query is one SELECT ... FROM ... WHERE ..., not {type(select).__name__.upper()}")
     for clause, value in select.args.items():
-        if value and clause not in ("expressions", "from_", "joins", "where"):
+        if value and clause not in ("expressions", "from_", "joins", "where", "group"):
             name = _CLAUSES.get(clause, clause.rstrip("_").upper())
-            raise QueryError(
-                f"{name} is not supported: a query selects columns FROM streams WHERE they match"
-            )
+            instead = _INSTEAD.get(clause, "a query selects columns FROM streams WHERE they match")
+            raise QueryError(f"{name} is not supported: {instead}")
     if not select.args.get("from_"):
         raise QueryError("the query has no FROM: name the streams to join")
+    return select
 
 
-def _sources(select: exp.Select) -> Iterator[_Source]:
-    yield _source(select.args["from_"].this, None)
-    for join in select.args.get("joins") or ():
-        kind = " ".join(part for part in (join.method, join.side, join.kind) if part)
+def _sources(select: exp.Select, excepts: list[int]) -> Iterator[_Source]:
+    """The streams in the order of the text; EXCEPT subtracts the one that it stands before."""
+    tables = [
+        (select.args["from_"].this, None),
+        *((join.this, join) for join in select.args.get("joins") or ()),
+    ]
+    before = 0
+    for table, join in tables:
+        source = _source(table, join)
+        start = source.spans[0][0]
+        subtracted = any(before < place < start for place in excepts)
+        before = start
+        kind = " ".join(part for part in (join.method, join.side, join.kind) if part) if join else ""
+        if subtracted and kind:
+            raise QueryError(f"{kind} EXCEPT is not supported: {_EXCEPT}")
         if kind not in ("", "INNER", "CROSS"):
             raise QueryError(f"{kind} JOIN is not supported: streams are joined by inner joins, write JOIN")
-        yield _source(join.this, join)
+        yield evolve(source, subtracted=subtracted)
 
 
 def _source(table: exp.Expr, join: exp.Join | None) -> _Source:
@@ -170,14 +215,34 @@ def _joins(sources: list[_Source], scope: Scope) -> Iterator[Expression]:
     """The conditions of JOIN ... ON and JOIN ... USING."""
     merged: dict[str, set[str]] = {}
     for place, source in enumerate(sources):
-        if source.join is None:
+        if source.join is None or source.subtracted:
             continue
         if source.join.args.get("on"):
             yield translate(source.join.args["on"], scope)
-        for column in (shared.name for shared in source.join.args.get("using") or ()):
+        for column in _using(source.join):
             before = Scope({other.name: scope.streams[other.name] for other in sources[:place]})
             same = merged.setdefault(column, set())
             owners = [name for name, columns in before.streams.items() if column in columns]
             left = before.column(owners[0] if owners and same.issuperset(owners) else None, column)
             same |= {left.stream, source.name}
             yield Comparison("=", left, scope.column(source.name, column))
+
+
+def _using(join: exp.Join) -> list[str]:
+    return [column.name for column in join.args.get("using") or ()]
+
+
+def _minus(sources: list[_Source], scope: Scope) -> dict[str, list[Expression]] | None:
+    """The conditions of EXCEPT ... ON and EXCEPT ... USING by stream; None for a join."""
+    subtracted = {source.name: source.join for source in sources if source.subtracted}
+    minus: dict[str, list[Expression]] = {}
+    for name, join in subtracted.items():
+        assert join is not None
+        on, using = join.args.get("on"), _using(join)
+        if on is None and not using:
+            raise QueryError(f"EXCEPT {name} has no condition: {_EXCEPT}")
+        base = base_of(subtracted, scope)
+        minus[name] = [Comparison("=", scope.column(base, c), scope.column(name, c)) for c in using]
+        if on is not None:
+            minus[name].append(translate(on, scope))
+    return minus or None

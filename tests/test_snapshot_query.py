@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
 
 import pytest
 
 import eddy
+from eddy.snapshot_query import check_same, describe, rebuilt
 from policies import Fixed
 from tests.cases import within_two
 from tests.snapshots import plain
@@ -73,3 +75,135 @@ def test_what_is_given_to_load_is_checked(tmp_path):
             plain().save(path)
         with pytest.raises(eddy.StateError, match="give its path"):
             eddy.Eddy.load(path)
+
+
+DECLARED = {
+    "B": eddy.Stream({"ts": "int64", "k": "int64", "v": "int32"}, eddy.Range(5)),
+    "A": eddy.Stream({"ts": "int64", "k": "uint64", "j": "int64", "name": "string"}, eddy.Rows(3)),
+}
+
+
+def declared(*names):
+    return {name: DECLARED[name] for name in names}
+
+
+def saved(query):
+    """What a snapshot holds of the query, once written and read."""
+    return json.loads(json.dumps(describe(query)))
+
+
+QUERIES = {
+    "join": eddy.Query(declared("B", "A"), "A.k = B.k", ["A.name AS n", "B.v"]),
+    "difference": eddy.Query(
+        declared("B", "A"), "B.v > 3", "name", minus={"B": "A.k = B.k AND A.j = B.v AND A.k = B.v"}
+    ),
+    "groups": eddy.Query(
+        declared("B", "A"), "A.k = B.k", group_by=["name", "A.j"], aggregates={"n": "COUNT(*)", "m": "MAX(v)"}
+    ),
+    "one group": eddy.Query(declared("B", "A"), "A.k = B.k", aggregates={"COUNT(*)": "COUNT(*)"}),
+    "groups of a difference": eddy.Query(
+        declared("B", "A"), minus={"B": "A.k = B.k"}, group_by="name", aggregates={"s": "SUM(j)"}
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", QUERIES)
+def test_every_kind_of_query_is_rebuilt(kind):
+    """A query is made anew from what was saved of it, the order of its streams included."""
+    query = QUERIES[kind]
+    again = rebuilt(saved(query), "path")
+    assert again.streams == query.streams
+    assert again.names == query.names == ("B", "A")  # in a difference the text has A first
+    for part in ("predicates", "base", "minus", "group_by", "aggregates", "select", "outputs", "edges"):
+        assert getattr(again, part) == getattr(query, part), part
+    assert [str(c) for c in again.key_classes] == [str(c) for c in query.key_classes]
+    assert [c.kind for c in again.key_classes] == [c.kind for c in query.key_classes]
+    assert describe(again) == describe(query)
+    check_same(saved(query), query, "path")
+    check_same(saved(query), again, "path")
+
+
+@pytest.mark.parametrize("one", QUERIES)
+@pytest.mark.parametrize("other", QUERIES)
+def test_kinds_are_told_apart(one, other):
+    """Only the query that was saved is taken."""
+    if one == other:
+        check_same(saved(QUERIES[one]), QUERIES[other], "path")
+    else:
+        with pytest.raises(eddy.StateError, match="the query is not the one of the snapshot 'path': "):
+            check_same(saved(QUERIES[one]), QUERIES[other], "path")
+
+
+@pytest.mark.parametrize("kind", QUERIES)
+def test_snapshots_from_before_differences_and_aggregates(kind):
+    """Their description lacks these parts: they are joins, are rebuilt as such, and no other query is taken."""
+    old = saved(QUERIES["join"])
+    for part in ("minus", "group_by", "aggregates"):
+        del old[part]
+    assert str(rebuilt(old, "path")) == str(QUERIES["join"])
+    for described in (old, {**old, "functions": ["own(A.k)"]}):  # the latter is compared as it is
+        if kind == "join":
+            check_same(described, QUERIES[kind], "path")
+        else:
+            with pytest.raises(eddy.StateError, match="the query is not the one"):
+                check_same(described, QUERIES[kind], "path")
+
+
+def difference(minus, streams=("B", "A"), **rest):
+    return eddy.Query(declared(*streams), minus=minus, **rest)
+
+
+MINUS = {"B": ["A.k = B.k", "A.j = B.v"]}
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        (difference({"B": "B.v = A.j AND A.k = B.k"}), None),
+        (difference({"B": "A.k = B.k"}), r"only it subtracts B by A\.k = B\.k"),
+        (eddy.Query(declared("B", "A"), ["A.k = B.k", "A.j = B.v"], "A.*"), r"only it has the predicate A\.k = B\.k"),
+        (difference(MINUS, ("A", "B")), "its streams are A, B, the snapshot's B, A"),
+        (difference(MINUS, select="A.k"), r"it selects A\.k, the snapshot A\.ts, A\.k, A\.j, A\.name"),
+        (difference(MINUS, where="B.v > 1"), r"only it has the predicate B\.v > 1"),
+        (difference(MINUS, group_by="A.k AS key", aggregates={"n": "COUNT(*)"}),
+         r"it selects A\.k AS key, COUNT\(\*\) AS n, the snapshot A\.ts"),
+    ],
+)  # fmt: skip
+def test_another_difference_is_refused(query, message):
+    """The order of conditions does not matter; everything else does, and the error says what differs."""
+    described = saved(difference(MINUS))
+    if message is None:
+        check_same(described, query, "path")
+    else:
+        with pytest.raises(eddy.StateError, match=message):
+            check_same(described, query, "path")
+
+
+def test_the_order_of_subtracted_streams_does_not_matter():
+    """B is subtracted before C or after it: the query is the same."""
+    streams = {"A": {"k": "int64"}, "B": {"k": "int64"}, "C": {"k": "int64"}}
+    minus = {"B": "A.k = B.k", "C": "A.k = C.k"}
+    query = eddy.Query(streams, minus=minus)
+    check_same(saved(query), eddy.Query(streams, minus=dict(reversed(minus.items()))), "path")
+
+
+@pytest.mark.parametrize(
+    ("aggregates", "message"),
+    [
+        ({"n": "COUNT(*)", "s": "SUM(B.v)"}, None),
+        ({"n": "COUNT(*)", "s": "AVG(B.v)"}, r"selects A\.j, COUNT\(\*\) AS n, AVG\(B\.v\) AS s, the snapshot A\.j, C"),
+        ({"s": "SUM(B.v)", "n": "COUNT(*)"}, r"selects A\.j, SUM\(B\.v\) AS s, COUNT\(\*\) AS n, the snapshot"),
+        ({"n": "COUNT(*)", "SUM(B.v)": "SUM(B.v)"}, r"selects A\.j, COUNT\(\*\) AS n, SUM\(B\.v\), the snapshot"),
+    ],
+)  # fmt: skip
+def test_other_aggregates_are_refused(aggregates, message):
+    """Aggregates are the same by name, function, column and order."""
+    queries = [
+        eddy.Query(declared("B", "A"), "A.k = B.k", group_by="A.j", aggregates=chosen)
+        for chosen in ({"n": "COUNT(*)", "s": "SUM(B.v)"}, aggregates)
+    ]
+    if message is None:
+        check_same(saved(queries[0]), queries[1], "path")
+    else:
+        with pytest.raises(eddy.StateError, match=message):
+            check_same(saved(queries[0]), queries[1], "path")
