@@ -26,7 +26,7 @@ class Handout:
 
     def __init__(self) -> None:
         self._pushes = 0
-        self._held: deque[tuple[weakref.WeakSet[Result], list[int]]] = deque()
+        self._held: deque[tuple[list[weakref.ref[Result]], list[int]]] = deque()
 
     @property
     def ring(self) -> int:
@@ -37,15 +37,18 @@ class Handout:
         """A push begins; ``lows`` are the low-water rows until now. Payload that nobody can ask for is let go."""
         self._pushes += 1
         while len(self._held) >= RESULT_RINGS - 1:
-            for result in self._held.popleft()[0]:
-                result.seal()
-        self._held.append((weakref.WeakSet(), lows))
-        for stream, low in zip(streams, self._held[0][1], strict=True):
-            stream.payload.retain_from(low)
+            for reference in self._held.popleft()[0]:
+                result = reference()
+                if result is not None:
+                    result.seal()
+        self._held.append(([], lows))
+        oldest = self._held[0][1]
+        for stream in streams:
+            stream.payload.retain_from(oldest[stream.number])
 
     def give(self, result: Result) -> Result:
         """Hand out a result of this push."""
-        self._held[-1][0].add(result)
+        self._held[-1][0].append(weakref.ref(result))
         return result
 
 

@@ -106,36 +106,44 @@ class Intake:
         self.number = {name: i for i, name in enumerate(query.names)}
         self.time_windows = query.time_windows
         self.timed = query.timed
+        self._clocks = {name: stream.time or "" for name, stream in query.streams.items()}
+        self._ready = {
+            name
+            for name, time in self._clocks.items()
+            if self.timed and query.streams[name].columns[time].dtype == np.int64
+            if query.time_of(name, np.ones(1, np.int64))[0] == 1
+        }
+        """Streams whose times need no conversion."""
         self.now: int | None = None
         """Time of the newest event, where a window uses time."""
 
     def admit(self, batches: Mapping[str, Any]) -> Arrivals:
         """Check and prepare the batches; an error leaves nothing changed."""
-        query = self.query
-        read = []
+        number = self.number
         for name in batches:
-            if name not in self.number:
-                raise BatchError(f"the query has no stream {name!r}: push to one of {', '.join(query.names)}")
-        for name, stream in query.streams.items():
+            if name not in number:
+                raise BatchError(
+                    f"the query has no stream {name!r}: push to one of {', '.join(self.query.names)}"
+                )
+        names, read, offsets = [], [], [0]
+        for name, stream in self.query.streams.items():
             if name in batches:
                 columns, count = normalise(name, stream, batches[name])
                 if count:
-                    read.append((name, columns, count))
-        total = sum(count for _, _, count in read)
-        names = [name for name, _, _ in read]
-        streams, events, times = self._ordered(
-            names, [columns for _, columns, _ in read], [n for _, _, n in read]
-        )
-        if times is not None and total and self.now is not None and times[0] < self.now:
+                    names.append(name)
+                    read.append(columns)
+                    offsets.append(offsets[-1] + count)
+        streams, events, times = self._ordered(names, read, offsets)
+        if times is not None and names and self.now is not None and times[0] < self.now:
             raise BatchError(
                 f"time goes back: the batch starts at {self._when(times[0])}, but an event at {self._when(self.now)} "
                 "was already pushed. "
                 "A query with time windows needs its batches in order of time: push the streams together with push_all"
             )
-        offset, parts = 0, []
-        for name, columns, count in read:
-            parts.append(self._part(name, columns, count, events[offset : offset + count]))
-            offset += count
+        parts = [
+            self._part(name, columns, events[offsets[i] : offsets[i + 1]])
+            for i, (name, columns) in enumerate(zip(names, read, strict=True))
+        ]
         return Arrivals(streams, times, tuple(parts))
 
     def accept(self, arrivals: Arrivals) -> None:
@@ -144,24 +152,21 @@ class Intake:
             self.now = int(arrivals.times[-1])
 
     def _ordered(
-        self, names: list[str], columns: list[dict[str, Column]], counts: list[int]
+        self, names: list[str], columns: list[dict[str, Column]], offsets: list[int]
     ) -> tuple[NDArray[np.int32], NDArray[np.int32], Keys | None]:
-        """Streams and places of all events in arrival order, and their times if a window uses time."""
-        offsets = np.array([0, *itertools.accumulate(counts)])
-        total = int(offsets[-1])
-        if len(names) == 1 and not self.time_windows:
-            return np.full(total, self.number[names[0]], np.int32), np.arange(total, dtype=np.int32), None
-        if self.timed:
-            parts = [self._times(name, of) for name, of in zip(names, columns, strict=True)]
-            times = np.concatenate(parts) if parts else np.empty(0, np.int64)
-        else:
-            times = (
-                np.concatenate([np.arange(count) for count in counts]) if counts else np.empty(0, np.int64)
-            )
+        """Streams and places of all events in arrival order, and their times if a window uses time.
+
+        ``offsets`` says where the rows of each stream begin if one follows the other.
+        """
+        total = offsets[-1]
         streams, events = np.empty(total, np.int32), np.empty(total, np.int32)
-        at = arrange(
-            times, offsets, np.array([self.number[name] for name in names], np.int32), streams, events
-        )
+        if len(names) == 1 and not self.time_windows:
+            streams[:] = self.number[names[0]]
+            events[:] = np.arange(total, dtype=np.int32)
+            return streams, events, None
+        times = self._times(names, columns, offsets)
+        numbers = [self.number[name] for name in names]
+        at = arrange(times, np.array(offsets), np.array(numbers, np.int32), streams, events)
         if at >= 0:
             s = int(np.searchsorted(offsets, at, side="right")) - 1
             raise BatchError(
@@ -180,15 +185,22 @@ class Intake:
         unit = self.query.time_unit
         return str(time) if unit is None else format_instant(int(time), unit, None)
 
-    def _times(self, name: str, columns: dict[str, Column]) -> Keys:
-        time = self.query.streams[name].time
-        assert time is not None
-        return self.query.time_of(name, columns[time].values)
+    def _times(self, names: list[str], columns: list[dict[str, Column]], offsets: list[int]) -> Keys:
+        """The times of all rows, one stream after the other; their position where not every stream has a time."""
+        if not names:
+            return np.empty(0, np.int64)
+        if not self.timed:
+            return np.concatenate([np.arange(b - a) for a, b in itertools.pairwise(offsets)])
+        times = []
+        for name, of in zip(names, columns, strict=True):
+            values = of[self._clocks[name]].values
+            times.append(values if name in self._ready else self.query.time_of(name, values))
+        return np.concatenate(times)
 
-    def _part(self, name: str, columns: dict[str, Column], count: int, events: NDArray[np.int32]) -> Part:
+    def _part(self, name: str, columns: dict[str, Column], events: NDArray[np.int32]) -> Part:
         kept: NDArray[np.bool_] | None = None
         if name in self.query.filters:
-            kept = self.query.filters[name].holds(lambda _, column: columns[column], count)
+            kept = self.query.filters[name].holds(lambda _, column: columns[column], len(events))
         for column in self._texts[name]:
             text = columns[column]
             columns[column] = Column(self.pool.encode(text.values), text.valid)

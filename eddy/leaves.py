@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from eddy.intake import Part
 from eddy.leaf import StreamState
-from stairs.program_kernels import append_leaves, begin_leaves
-from stairs.stair import ALL, Stair
+from stairs.address import address
+from stairs.program_kernels import JOB, append_leaves, begin_leaves, copy_columns
+from stairs.stair import Stair
 
 
 class Leaves:
@@ -41,37 +42,25 @@ class Leaves:
 
     def append(self, parts: Sequence[Part]) -> None:
         """Store the rows of a batch; those not kept only have their number."""
-        jobs, leaves, keys, offset, start = [], [], [], 0, 0
+        jobs: list[int] = []
+        columns: list[int] = []
+        leaves, held = [], []
         for part in parts:
             stream, n = self.streams[part.stream], len(part.events)
             first = stream.payload.next_row
-            stream.payload.append(part.columns, n)
+            columns += stream.payload.reserve(part.columns, n)
             if stream.indexes:
                 stream.index_rows(part, first)
+            events, flags = address(part.events), 0 if part.kept is None else address(part.kept)
             for key, leaf in stream.stairs.items():
+                keys = stream.keys(key, part.keys, first, n)
                 leaf.note_usual(n)
                 leaves.append(leaf)
-                jobs.append((leaf.address, start, offset, n))
-                keys.append(stream.keys(key, part.keys, first, n))
-                start += n
-            offset += n
-        if not parts:
-            return
-        events = np.concatenate([part.events for part in parts])
-        table, flat, kept = np.array(jobs), np.concatenate(keys), _flags(parts, offset)
-        at = append_leaves(table, 0, flat, events, kept)
-        while at < len(jobs):
-            leaves[at].reserve(jobs[at][3])
-            at = append_leaves(table, at, flat, events, kept)
-
-
-def _flags(parts: Sequence[Part], n: int) -> NDArray[np.uint8]:
-    if all(part.kept is None for part in parts):
-        return ALL
-    flags = np.ones(n, np.uint8)
-    offset = 0
-    for part in parts:
-        if part.kept is not None:
-            flags[offset : offset + len(part.events)] = part.kept
-        offset += len(part.events)
-    return flags
+                held.append(keys)  # for as long as its address is used
+                jobs += (leaf.address, address(keys), events, flags, n, 0)
+        copy_columns(np.array(columns, np.int64).reshape(-1, JOB))
+        table = np.array(jobs, np.int64).reshape(-1, JOB)
+        at = append_leaves(table, 0)
+        while at < len(leaves):
+            leaves[at].reserve(int(table[at, 4]))
+            at = append_leaves(table, at)

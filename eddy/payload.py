@@ -14,6 +14,8 @@ from attrs import define, field
 
 from eddy.strings import StringPool
 from eddy.types import Array, Column, ColumnType
+from stairs.address import address
+from stairs.program_kernels import JOB, copy_columns
 
 SMALLEST = 64
 REVIEW_EVERY = 64
@@ -46,6 +48,11 @@ class Payload:
 
     def append(self, columns: dict[str, Column], n: int) -> None:
         """Copy the next `n` rows in. Strings come as codes."""
+        jobs = np.array(self.reserve(columns, n), np.int64)
+        copy_columns(jobs.reshape(-1, JOB))
+
+    def reserve(self, columns: dict[str, Column], n: int) -> list[int]:
+        """Take the next `n` rows in, but leave the values to `copy_columns`: returns its jobs, one after the other."""
         row = self.next_row
         live = row + n - self.low
         if live > self._peak:
@@ -54,23 +61,14 @@ class Payload:
                 self._resize(live)
         capacity = self._capacity
         start = row & (capacity - 1)
-        stop = start + n
-        if stop <= capacity:
-            for name, ring in self._rings.items():
-                column = columns[name]
-                ring[start:stop] = column.values
-                if column.valid is not None or self._valids:
-                    self._append_valid(name, column.valid, start, n)
-        else:
-            cut = capacity - start
-            for name, ring in self._rings.items():
-                column = columns[name]
-                values = column.values
-                ring[start:] = values[:cut]
-                ring[: n - cut] = values[cut:]
-                if column.valid is not None or self._valids:
-                    self._append_valid(name, column.valid, start, n)
+        jobs = []
+        for name, ring in self._rings.items():
+            column = columns[name]
+            jobs += (address(ring), address(column.values), start, n, capacity, ring.itemsize)
+            if column.valid is not None or self._valids:
+                self._append_valid(name, column.valid, start, n)
         self.next_row = row + n
+        return jobs
 
     def take(self, name: str, rows: Array) -> Column:
         """The values of these rows, in this order; strings as text."""

@@ -14,6 +14,7 @@ import numba as nb
 import numpy as np
 from llvmlite import ir
 from numba import carray, types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 from stairs.kernel import kernel, part
@@ -23,11 +24,9 @@ from stairs.layout import (
     BUCKETS,
     CAPACITY,
     EVENTS,
-    FLAGS,
     FROM,
     HEADS,
     HOLES,
-    INTS,
     LONGS,
     LOW,
     META_FIELDS,
@@ -75,6 +74,18 @@ def pointer(typingctx: Any, address: Any) -> Any:
         return builder.inttoptr(args[0], ir.IntType(8).as_pointer())
 
     return types.voidptr(types.int64), codegen
+
+
+@intrinsic
+def copy_bytes(typingctx: Any, to: Any, start: Any, count: Any) -> Any:
+    """Copy so many bytes from one address to another."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        to, start = (builder.inttoptr(at, ir.IntType(8).as_pointer()) for at in args[:2])
+        cgutils.raw_memcpy(builder, to, start, args[2], 1)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.int64), codegen
 
 
 @part
@@ -172,19 +183,36 @@ def begin_leaves(leaves, lows, counts):
         meta[BASE] = meta[FROM] = meta[TO] = counts[stream]
 
 
-@kernel(nb.int64(nb.int64[:, ::1], nb.int64, LONGS, INTS, FLAGS))
-def append_leaves(jobs, at, keys, events, kept):
-    """Append rows to leaves: a job is a leaf, where its keys and its events begin, and how many there are.
+JOB = 6
+"""Numbers in a job. A leaf: its address, those of the rows' keys, events and flags (0: all are kept), their number. A
+column: addresses of its ring and of the values, first slot, number of values, slots in all, bytes of a value."""
 
-    Returns how many jobs are done; the leaf of the next has no room.
-    """
+
+@kernel(nb.int64(nb.int64[:, ::1], nb.int64))
+def append_leaves(jobs, at):
+    """Append rows to leaves. Returns how many jobs are done; the leaf of the next has no room."""
     while at < jobs.shape[0]:
-        leaf, first_key, first, count = jobs[at, 0], jobs[at, 1], jobs[at, 2], jobs[at, 3]
+        leaf, keys, events, flags, count = jobs[at, 0], jobs[at, 1], jobs[at, 2], jobs[at, 3], jobs[at, 4]
         meta = meta_at(leaf)
         if count > meta[ROOM] or meta[TAIL] + count - meta[LOW] > meta[CAPACITY]:
             return at
-        flags = kept[first : first + count] if kept.shape[0] > 0 else kept
-        append_rows(state_at(leaf), keys[first_key : first_key + count], events[first : first + count], flags)
+        append_rows(
+            state_at(leaf),
+            carray(pointer(keys), (count,), np.int64),
+            carray(pointer(events), (count,), np.int32),
+            carray(pointer(flags), (count if flags != 0 else 0,), np.uint8),
+        )
         meta[FROM], meta[TO] = meta[BASE], meta[TAIL]
         at += 1
     return at
+
+
+@kernel(nb.void(nb.int64[:, ::1]))
+def copy_columns(jobs):
+    """Copy values into rings, round the end where they reach it."""
+    for at in range(jobs.shape[0]):
+        start, count, capacity, size = jobs[at, 2], jobs[at, 3], jobs[at, 4], jobs[at, 5]
+        ring, values = jobs[at, 0], jobs[at, 1]
+        first = min(count, capacity - start)
+        copy_bytes(ring + start * size, values, first * size)
+        copy_bytes(ring, values + first * size, (count - first) * size)
