@@ -1,0 +1,177 @@
+"""Sums, means and medians at the edges of their types: nothing drifts, nothing wraps, everything is rounded once."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eddy.accumulators import Visits
+from eddy.groups import accumulator
+from eddy.types import FLOAT64, Column, column_type
+from tests.group_model import exact, mean, median, rounded, total
+
+INF, NAN = math.inf, math.nan
+TOP = 1.7976931348623157e308
+
+
+def shown(function, kind, *steps):
+    """What one group shows after each step, a list of values that come; `Gone(...)` has values that are withdrawn."""
+    one = accumulator(function, column_type(kind))
+    one.move(np.zeros(0, np.int64), 1)
+    results = []
+    for values in steps:
+        sign = -1 if isinstance(values, Gone) else 1
+        signs = np.full(len(values), sign, np.int8)
+        visits = Visits(np.array([0, len(values)], np.int32), np.zeros(1, np.int32), signs, None)
+        after = one.step(visits, Column(np.array(list(values), column_type(kind).dtype)))
+        now = one.show(np.zeros(1, np.int64))
+        assert exact(now.values.tolist()) == exact(after.values[1:].tolist())
+        results.append(after.values[1].item() if after.valid is None or after.valid[1] else None)
+    return results
+
+
+class Gone(tuple):
+    """Values that are withdrawn."""
+
+    def __new__(cls, *values):
+        return super().__new__(cls, values)
+
+
+@pytest.mark.parametrize("noise", [1e16, 1e300, TOP, 2.0**-1074, -1e-310, 0.1, 1 / 3, INF, -INF, NAN])
+@pytest.mark.parametrize("left", [0.1, -1e-320, 5e-324, 1.0, -TOP, 2.0**52 + 1])
+def test_what_is_left_alone_is_the_sum(noise, left):
+    """A thousand values come beside one and are withdrawn again: the sum is that one, to the last bit."""
+    values = [noise * (1 + i / 1000) for i in range(1000)]
+    values = [v if math.isfinite(v) else noise for v in values]
+    last = shown("SUM", "float64", [left], values, Gone(*values[::-1]))[-1]
+    assert exact(last) == exact(left)
+    assert exact(shown("AVG", "float64", [left], values, Gone(*values))[-1]) == exact(left)
+    assert shown("SUM", "float64", values, Gone(*values))[-1] is None
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=60), st.randoms())
+def test_a_sum_is_rounded_once(values, random):
+    """The sum is the float nearest to the exact one, in any order, over all exponents that floats have."""
+    random.shuffle(values)
+    assert exact(shown("SUM", "float64", values)[0]) == exact(total(values))
+    assert exact(shown("AVG", "float64", values)[0]) == exact(mean(values))
+
+
+@given(
+    st.integers(-1074, 960),
+    st.lists(st.tuples(st.integers(-(2**53), 2**53), st.integers(0, 11)), min_size=1, max_size=40),
+    st.data(),
+)
+def test_sums_of_near_exponents_and_what_is_left_of_them(base, parts, data):
+    """Values of like size, where rounding is closest to call, and every sum on the way back to nothing."""
+    values = [math.ldexp(m, base + e) for m, e in parts]
+    values = [v for v in values if math.isfinite(v)] or [1.0]
+    gone = data.draw(st.permutations(values))
+    steps = shown("SUM", "float64", values, *(Gone(v) for v in gone))
+    expected = [rounded(sum(map(Fraction, gone[i:]))) for i in range(len(gone))]
+    assert exact(steps) == exact([*expected, None])
+
+
+def test_halves_round_to_even():
+    """A sum half way between two floats, a little above, and a little below, whatever lies in between."""
+    for tiny in (2.0**-60, 2.0**-90, 2.0**-400, 5e-324):
+        for sign in (1, -1):
+            one, half = sign * 1.0, sign * 2.0**-53
+            assert shown("SUM", "float64", [one, half], [sign * tiny], Gone(sign * tiny), [-sign * tiny]) == [
+                one,
+                sign * (1 + 2.0**-52),
+                one,
+                one,
+            ]
+            odd = sign * (1 + 2.0**-52)
+            assert shown("SUM", "float64", [odd, half], [-sign * tiny])[1] == odd
+            assert shown("SUM", "float64", [odd, half])[0] == sign * (1 + 2.0**-51)
+
+
+def test_infinities_and_nan_come_and_go():
+    """Each shows for as long as it is there, and leaves no trace."""
+    steps = [[1.5], [INF], [-INF], Gone(INF), [NAN], [NAN], Gone(NAN), Gone(-INF), Gone(NAN), Gone(1.5)]
+    assert exact(shown("SUM", "float64", *steps)) == exact(
+        [1.5, INF, NAN, -INF, NAN, NAN, NAN, NAN, 1.5, None]
+    )
+    assert exact(shown("MAX", "float64", *steps)) == exact(
+        [1.5, INF, INF, 1.5, NAN, NAN, NAN, NAN, 1.5, None]
+    )
+    assert exact(shown("MIN", "float64", *steps)) == exact(
+        [1.5, 1.5, -INF, -INF, -INF, -INF, -INF, 1.5, 1.5, None]
+    )
+
+
+def test_beyond_the_largest_float():
+    """The sum is infinite while it is out of range, and comes back; the mean never is."""
+    assert shown("SUM", "float64", [TOP], [TOP], Gone(TOP), [-TOP]) == [TOP, INF, TOP, 0.0]
+    assert shown("AVG", "float64", [TOP], [TOP], [TOP], [-TOP] * 4) == [
+        TOP,
+        TOP,
+        TOP,
+        rounded(Fraction(-TOP)) / 7,
+    ]
+    assert shown("MEDIAN", "float64", [TOP, TOP], [5e-324, 5e-324, 5e-324]) == [TOP, 5e-324]
+
+
+def test_zero_has_no_sign():
+    """Equal values show equal bits."""
+    for function in ("SUM", "AVG", "MIN", "MAX", "MEDIAN"):
+        assert exact(shown(function, "float64", [-0.0], [0.0], Gone(0.0))) == exact([0.0, 0.0, 0.0])
+    assert exact(shown("AVG", "float64", [-5e-324, 0.0, 0.0])) == exact([-0.0 + 0.0])
+
+
+@pytest.mark.parametrize("kind", ["int64", "uint64"])
+def test_integer_sums_come_back_when_they_fit(kind):
+    """NULL while int64 cannot hold the sum, the exact one otherwise; the mean is there all the time."""
+    high = int(np.iinfo(kind).max)
+    most = 2**63 - 1
+    values = [high, high, high - 5]
+    assert shown("SUM", kind, [most], values, Gone(*values), [1], Gone(most)) == [most, None, most, None, 1]
+    assert shown("AVG", kind, [most], values)[1] == float(most + sum(values)) / 4
+    low = int(np.iinfo(kind).min)
+    if low:
+        assert shown("SUM", kind, [low], [-1], [high], Gone(-1)) == [low, None, -2, -1]
+        assert shown("AVG", kind, [low, low])[0] == float(low)
+
+
+@given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=50))
+def test_means_and_medians_of_large_integers(values):
+    """The sum is rounded once for the mean; of the two in the middle, the mean is rounded once."""
+    assert shown("SUM", "int64", values)[0] == total(values)
+    assert shown("AVG", "int64", values)[0] == mean(values)
+    assert shown("MEDIAN", "int64", values)[0] == median(values)
+    positive = [value + 2**63 for value in values]
+    assert shown("AVG", "uint64", positive)[0] == mean(positive)
+    assert shown("MEDIAN", "uint64", positive)[0] == median(positive)
+
+
+@given(st.integers(52, 63), st.integers(-9, 9), st.integers(-9, 9), st.sampled_from([1, -1]))
+def test_medians_where_rounding_is_closest_to_call(bits, a, b, sign):
+    """Two neighbours of a power of two, where floats are one to a thousand apart."""
+    pair = [min(max(sign * (2**bits + by), -(2**63)), 2**63 - 1) for by in (a, b)]
+    assert shown("MEDIAN", "int64", pair)[0] == median(pair)
+
+
+def test_the_window_of_digits_is_no_wider_than_the_values():
+    """Prices take a few words a group; values of all sizes take about seventy; sums survive each widening."""
+    one = accumulator("SUM", FLOAT64)
+    one.move(np.zeros(0, np.int64), 1000)
+    slots, starts = np.arange(2, dtype=np.int32), np.array([0, 1, 2], np.int32)
+    seen = [Fraction(0), Fraction(0)]
+    for pair, most in (
+        ((12.25, -0.01), 100),
+        ((999999.99, 1e9), 110),
+        ((1e-9, -1e12), 130),
+        ((5e-324, -TOP), 640),
+    ):
+        visits = Visits(starts, slots, np.ones(2, np.int8), None)
+        values = one.step(visits, Column(np.array(pair))).values[1::2]
+        seen = [s + Fraction(v) for s, v in zip(seen, pair, strict=True)]
+        assert values.tolist() == [rounded(s) for s in seen]
+        assert one.nbytes < 1000 * most
