@@ -8,6 +8,9 @@ A stream is described by anything that has
 - ``window``: ``("rows", n)``, ``("range", w)``, ``("tumbling rows", n)``, ``("tumbling time", w)``
   or ``("unbounded",)``,
 - ``time``: the name of its time column, or None.
+
+`join` gives the results that each event completes. `signed` and `aggregates` give all that changes: at each event
+they work out from scratch what stands, and compare that with what stood before.
 """
 
 from __future__ import annotations
@@ -15,6 +18,8 @@ from __future__ import annotations
 import math
 import operator
 from bisect import bisect_left
+from fractions import Fraction
+from itertools import pairwise
 
 COMPARISONS = {
     "=": operator.eq,
@@ -155,6 +160,11 @@ def live_rows(stream, rows, now):
     return range(bisect_left(rows, oldest, key=lambda row: row[place]), len(rows))
 
 
+def time_of(stream, row):
+    """The time of a row; None where the stream has none."""
+    return row[list(stream.columns).index(stream.time)] if stream.time else None
+
+
 def loop_order(first, streams, where):
     """The streams, ``first`` in front; next the one that makes most predicates testable. Saves time only."""
     order = [first]
@@ -177,7 +187,7 @@ def join(streams, where, events, limit=None):
     tried = 0
     for name, row in events:
         seen[name].append(row)
-        now = row[list(streams[name].columns).index(streams[name].time)] if streams[name].time else None
+        now = time_of(streams[name], row)
         partial = [{}]
         loops = orders[name]
         for depth, stream in enumerate(loops):
@@ -198,4 +208,141 @@ def join(streams, where, events, limit=None):
                     return answer
             partial = longer
         answer.append([tuple(numbers[stream] for stream in streams) for numbers in partial])
+    return answer
+
+
+def standing(streams, where, events, minus=(), limit=None):
+    """After each event the results that stand, ``{row numbers: {stream: row}}``, in the order of their emission.
+
+    A result of a join stands while all its rows are live. ``minus``, a list of
+    ``(stream, [(base column, inner column), ...])``, makes it a set difference: of the one stream that ``minus`` does
+    not name, the live rows that no live row of those streams equals, in ascending order. An inner row that its
+    filter rejects equals nothing, and neither do NULL and NaN. ``limit`` bounds the combinations tried, as for `join`.
+    """
+    inner = [name for name, _ in minus]
+    outer = [name for name in streams if name not in inner]
+    loops = loop_order(outer[0], outer, where)
+    equal = [("=", ("col", outer[0], x), ("col", name, y)) for name, columns in minus for x, y in columns]
+    tests = [(reads(tree), evaluator(tree, streams)) for tree in [*where, *equal]]
+    seen = {name: [] for name in streams}
+    before = {}
+    tried = 0
+    for name, row in events:
+        seen[name].append(row)
+        now = time_of(streams[name], row)
+        live = {other: live_rows(streams[other], seen[other], now) for other in streams}
+        partial = [({}, {})]
+        for stream in loops:
+            tried += len(partial) * len(live[stream])
+            if limit is not None and tried > limit:
+                return
+            longer = [
+                ({**numbers, stream: number}, {**bound, stream: seen[stream][number]})
+                for numbers, bound in partial
+                for number in live[stream]
+            ]
+            partial = [(numbers, bound) for numbers, bound in longer if holds(tests, bound)]
+        for stream in inner:
+            rows = [seen[stream][number] for number in live[stream]]
+            tried += len(partial) * len(rows)
+            partial = [
+                (numbers, bound)
+                for numbers, bound in partial
+                if not any(holds(tests, {**bound, stream: row}) for row in rows)
+            ]
+        found = {tuple(numbers[stream] for stream in outer): bound for numbers, bound in partial}
+        order = [*([] if minus else before), *sorted(found)]
+        before = {numbers: found[numbers] for numbers in order if numbers in found}
+        yield before
+
+
+def holds(tests, bound):
+    """Whether rows satisfy the predicates that read these streams only."""
+    return all(test(bound) is True for needs, test in tests if needs <= bound.keys())
+
+
+def changes(before, after):
+    """What went, as (-1, it), and then what came, as (1, it)."""
+    return [(-1, it) for it in before if it not in after] + [(1, it) for it in after if it not in before]
+
+
+def signed(streams, where, events, minus=(), limit=None):
+    """For each event the results that it withdraws, (-1, row numbers), and then its new ones, (1, row numbers).
+
+    A join withdraws in the order of emission. New results of one event come in ascending order here; in an engine
+    their order is free. A difference has row numbers of its base stream only, and both kinds in ascending order.
+    """
+    snapshots = [{}, *standing(streams, where, events, minus, limit)]
+    return [changes(before, after) for before, after in pairwise(snapshots)]
+
+
+def exact_sum(values):
+    """The sum without rounding; NaN and infinities as IEEE 754 adds them."""
+    special = [value for value in values if isinstance(value, float) and not math.isfinite(value)]
+    return sum(special) if special else sum(map(Fraction, values))
+
+
+def total(values):
+    """The sum: whole for whole numbers, else rounded once."""
+    return sum(values) if all(isinstance(value, int) for value in values) else float(exact_sum(values))
+
+
+def mean(values):
+    """The mean, rounded once."""
+    return float(exact_sum(values) / len(values))
+
+
+def ascending(values):
+    """The values in order; NaN is larger than every number."""
+    return sorted(values, key=lambda value: (value != value, value))
+
+
+AGGREGATES = {
+    "COUNT": len,
+    "SUM": total,
+    "AVG": mean,
+    "MIN": lambda values: ascending(values)[0],
+    "MAX": lambda values: ascending(values)[-1],
+    "MEDIAN": lambda values: mean(ascending(values)[(len(values) - 1) // 2 : len(values) // 2 + 1]),
+}
+
+
+def plain(value):
+    """A value that equals itself: all NaN are one, and -0.0 is 0.0."""
+    return value if not isinstance(value, float) else math.nan if math.isnan(value) else value + 0.0
+
+
+def aggregates(streams, where, events, outputs, group_by=(), minus=(), limit=None):
+    """For each event the changelog of an aggregate over what stands: (-1, old row) and (1, new row) for each group.
+
+    A row has the values of ``group_by``, a list of expressions, and then of ``outputs``, a list of
+    ``(function, expression)``, where the expression of COUNT(*) is None. Groups come in the order in which the changes
+    of the event touch them. Without ``group_by`` there is one group, always. NULL arguments do not count.
+    """
+    keys = [evaluator(tree, streams) for tree in group_by]
+    columns = [(function, evaluator(tree or ("lit", 1), streams)) for function, tree in outputs]
+
+    def group(bound):
+        return tuple(plain(key(bound)) for key in keys)
+
+    def output(function, argument, members):
+        values = [value for value in map(argument, members) if value is not None]
+        return plain(AGGREGATES[function](values)) if values or function == "COUNT" else None
+
+    def table(results):
+        groups = {} if group_by else {(): []}
+        for bound in results.values():
+            groups.setdefault(group(bound), []).append(bound)
+        return {
+            key: (*key, *[output(*column, members) for column in columns]) for key, members in groups.items()
+        }
+
+    answer = []
+    snapshots = [{}, *standing(streams, where, events, minus, limit)]
+    for before, after in pairwise(snapshots):
+        known = {**before, **after}
+        touched = dict.fromkeys(group(known[numbers]) for _, numbers in changes(before, after))
+        old, new = table(before), table(after)
+        pairs = [(old.get(key), new.get(key)) for key in touched]
+        answer.append([it for a, b in pairs if a != b for it in [(-1, a), (1, b)] if it[1] is not None])
     return answer
