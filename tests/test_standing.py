@@ -7,8 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from eddy.lowwater import LowWater
+from eddy.lowwater_kernels import RANGE, ROWS, TUMBLING_ROWS, TUMBLING_TIME, UNBOUNDED
 from eddy.standing import Standing
 from eddy.standing_kernels import WIDTH
+from tests import naive
+from tests.cases import S
 
 
 class Feed:
@@ -128,6 +132,50 @@ def test_batches_give_what_single_events_would(seed, streams, window, first_row,
         if restart:
             rows, standing = standing.rows(), Standing(streams)
             standing.restore(rows)
+
+
+KINDS = {
+    "unbounded": UNBOUNDED,
+    "rows": ROWS,
+    "range": RANGE,
+    "tumbling rows": TUMBLING_ROWS,
+    "tumbling time": TUMBLING_TIME,
+}
+
+
+@settings(max_examples=40)
+@given(
+    windows=st.lists(st.tuples(st.sampled_from(list(KINDS)), st.integers(1, 9)), min_size=3, max_size=3),
+    events=st.lists(
+        st.tuples(st.sampled_from("ABC"), st.integers(0, 2), st.integers(0, 3)), min_size=30, max_size=60
+    ),
+    batch=st.integers(1, 20),
+)
+def test_every_kind_of_window_withdraws_as_the_oracle_says(windows, events, batch) -> None:
+    """New results and marks of a real feed go in, and all changes that the oracle knows come out, in its order."""
+    sizes = [(kind, *([] if kind == "unbounded" else [size])) for kind, size in windows]
+    streams = {name: S(("x", "ts"), size, "ts") for name, size in zip("ABC", sizes, strict=True)}
+    where = [("=", ("col", "A", "x"), ("col", name, "x")) for name in "BC"]
+    now = np.cumsum([step for _, _, step in events]).tolist()
+    feed = [(name, (x, time)) for (name, x, _), time in zip(events, now, strict=True)]
+    results = naive.join(streams, where, feed)
+    kinds, params = np.array([KINDS[kind] for kind, _ in windows]), np.array([size for _, size in windows])
+    water, standing, found = LowWater(kinds, params), Standing(3), []
+    for first in range(0, len(feed), batch):
+        part = feed[first : first + batch]
+        arrived = np.array(["ABC".index(name) for name, _ in part], np.int32)
+        marks, _, _ = water.advance(arrived, np.array([row[1] for _, row in part], np.int64))
+        born = [(at, rows) for at in range(len(part)) for rows in sorted(results[first + at])]
+        signed = standing.step(
+            np.array([rows for _, rows in born], np.int64).reshape(-1, 3),
+            np.array([at for at, _ in born], np.int32),
+            marks,
+            water.counts,
+        )
+        rows = zip(signed.signs.tolist(), map(tuple, signed.rows.tolist()), strict=True)
+        changes = list(zip(signed.events.tolist(), rows, strict=True))
+        found += [[change for event, change in changes if event == at] for at in range(len(part))]
+    assert found == naive.signed(streams, where, feed)
 
 
 @pytest.mark.parametrize("jump", [2**20, 2**31 - 5, 2**32 - 50])
