@@ -283,7 +283,7 @@ def exact_sum(values):
 
 
 def total(values):
-    """The sum: whole for whole numbers, else rounded once."""
+    """The sum: whole for whole numbers, else rounded once. A sum of floats beyond float64 is an OverflowError."""
     return sum(values) if all(isinstance(value, int) for value in values) else float(exact_sum(values))
 
 
@@ -299,7 +299,7 @@ def ascending(values):
 
 AGGREGATES = {
     "COUNT": len,
-    "SUM": total,
+    "SUM": bounded(total),
     "AVG": mean,
     "MIN": lambda values: ascending(values)[0],
     "MAX": lambda values: ascending(values)[-1],

@@ -343,12 +343,16 @@ def test_groups_of_null_nan_and_zero():
         ("COUNT", [None], 0),
         ("SUM", [None], None),
         ("SUM", [2**53, 1, -(2**53)], 1),
+        ("SUM", [2**63 - 1, 1], None),
+        ("SUM", [2**63 - 1, 1, -1], 2**63 - 1),
+        ("SUM", [True, True, False], 2),
         ("SUM", [0.1] * 10, 1.0),
         ("SUM", [1e16, 1.0, -1e16], 1.0),
         ("SUM", [1.0, nan], nan),
         ("SUM", [inf, 1.0], inf),
         ("SUM", [inf, -inf], nan),
         ("AVG", [1, 2, None], 1.5),
+        ("AVG", [2**63 - 1, 2**63 - 1], 2.0**63),
         ("AVG", [None, None], None),
         ("AVG", [1.0, nan], nan),
         ("MIN", [2, 1, None], 1),
@@ -369,7 +373,7 @@ def test_groups_of_null_nan_and_zero():
     ],
 )
 def test_aggregate_functions(function, values, value):
-    """NULL is passed over, NaN adds to NaN and is larger than every number, and a sum is rounded once."""
+    """NULL is passed over, NaN adds to NaN and is larger than every number; a sum is rounded once, or has to fit."""
     # B's one row brings all values in at once, and the count makes sure that there is a change to be shown.
     result = naive.aggregates(
         {"A": S(("v",)), "B": LAST},
