@@ -15,7 +15,7 @@ from attrs import define, field, frozen
 
 from eddy import sum_kernels
 from eddy.types import Array, Column, ColumnType
-from eddy.words import as_words
+from eddy.words import as_words, plain
 
 HELD, FIRST, SECOND = range(3)
 """Places in the state of every accumulator. What FIRST and SECOND are is up to its kernel."""
@@ -42,7 +42,7 @@ class Visits:
             words = words.take(self.order)
             valid = valid if valid is None else valid.take(self.order)
         weights = self.signs if valid is None else self.signs * valid
-        return weights, np.require(words, requirements=["C", "W"])
+        return weights, plain(words, np.int64)
 
 
 @define(eq=False)

@@ -50,12 +50,12 @@ from eddy.group_kernels import (
 )
 from eddy.order_kernels import MAX, MEDIAN, MIN
 from eddy.types import FLOAT64, INT64, Array, Column, ColumnType
-from eddy.words import as_words, canonical, from_words
+from eddy.words import as_words, canonical, from_words, plain
 
 SMALLEST = 64
 REVIEW_EVERY = 64
 """Steps between two looks at whether there are far more slots than groups."""
-_NULLS = 64
+_NULLS = 63
 """A word of bits tells which of so many key columns are NULL."""
 
 
@@ -124,8 +124,7 @@ class Groups:
         row is withdrawn after it came: where one never came there is an error, and these groups are spoilt.
         """
         m = len(signs)
-        signs = np.require(signs, np.int8, ["C", "W"])
-        events = np.require(events, np.int32, ["C", "W"])
+        signs, events = plain(signs, np.int8), plain(events, np.int32)
         row_visits = np.empty(m, np.int32)
         visits = np.empty((m, SHOWN + self._width), np.int64)
         self._visit(self._words(keys, m), signs, events, row_visits, visits)
@@ -182,8 +181,8 @@ class Groups:
         columns = []
         for j, kind in enumerate(self.keys):
             values = from_words(np.ascontiguousarray(words[:, j]), kind)
-            valid = words[:, len(self.keys) + j // _NULLS] >> (j % _NULLS) & 1 == 0
-            columns.append(Column(values, None if valid.all() else valid))
+            null = words[:, len(self.keys) + j // _NULLS] & (1 << j % _NULLS)
+            columns.append(Column(values, null == 0 if null.any() else None))
         return columns
 
     def _visit(self, words: Array, signs: Array, events: Array, row_visits: Array, visits: Array) -> None:
@@ -204,16 +203,15 @@ class Groups:
 
     def _changes(self, visits: Array, rows: Array, values: list[Column], events: Array) -> Changes:
         """The rows before and after each visit that are to be told, of `values` that has both of each."""
-        exists = (rows > 0) | bool(self._state[ALWAYS])
+        exists = (rows > 0) if self.keys else np.ones(len(rows), np.bool_)
         changed = exists[::2] != exists[1::2]
         for column in values:
             changed |= _differ(column)
-        told = np.flatnonzero(exists & np.repeat(changed, 2))
-        keys = self._shown(visits[told >> 1, SHOWN:])
+        told = (exists.reshape(-1, 2) & changed[:, None]).ravel().nonzero()[0]
         signs = ((told & 1) * 2 - 1).astype(np.int8)
-        return Changes(
-            keys, [_take(column, told) for column in values], signs, events[visits[told >> 1, FIRST]]
-        )
+        visits = visits.take(told >> 1, axis=0)
+        keys = self._shown(visits[:, SHOWN:])
+        return Changes(keys, [_take(column, told) for column in values], signs, events.take(visits[:, FIRST]))
 
     def _slots(self) -> Array:
         """The slots in use."""

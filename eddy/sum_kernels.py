@@ -189,10 +189,9 @@ def add_floats(starts, slots, weights, bits, low, digits, state, out):  # type: 
                 digits[slot, k] += weight * np.int64((mantissa << shift) & np.uint64(_DIGIT))
                 digits[slot, k + 1] += weight * np.int64(upper & np.uint64(_DIGIT))
                 digits[slot, k + 2] += weight * np.int64(upper >> np.uint64(32))
+        _settle(digits[slot], low, state[slot])
         if state[slot, NANS] > 0 or (state[slot, POSITIVE] > 0 and state[slot, NEGATIVE] > 0):
             state[slot, MANTISSA], state[slot, EXPONENT] = 0, UNDEFINED
         elif state[slot, POSITIVE] > 0 or state[slot, NEGATIVE] > 0:
             state[slot, MANTISSA], state[slot, EXPONENT] = 1 if state[slot, POSITIVE] > 0 else -1, INFINITE
-        else:
-            _settle(digits[slot], low, state[slot])
         _write(state, slot, out, 2 * v + 1)

@@ -10,6 +10,14 @@ _SIGN = np.int64(-(2**63))
 _REST = np.int64(2**63 - 1)
 
 
+def plain(array: Array, dtype: type[np.generic]) -> Array:
+    """The array as kernels take it: of this dtype, in one piece, and not read-only; a copy only where it is not."""
+    flags = array.flags
+    if array.dtype == dtype and flags.c_contiguous and flags.writeable:
+        return array
+    return np.array(array, dtype)
+
+
 def as_words(values: Array, type: ColumnType) -> Array:
     """Values as int64, or, of uint64 and floats, their bits as float64."""
     if type.kind == "float":

@@ -140,9 +140,9 @@ def test_a_pool_shrinks_with_its_trees():
     large = tree.extreme.nbytes
     tree.extreme.review()
     assert tree.extreme.nbytes == large
-    tree.feed([(-1, value % 2, value) for value in range(100, 20_000)])
+    tree.feed([(-1, value % 2, value) for value in range(19_900)])
     tree.extreme.review()
     assert tree.extreme.nbytes < large / 50 and len(tree.extreme._nodes) >= SMALLEST
     tree.check()
-    tree.feed([(1, value % 2, value) for value in range(100, 3_000)])
+    tree.feed([(1, value % 2, value) for value in range(3_000)])
     tree.check()

@@ -93,6 +93,14 @@ def test_halves_round_to_even():
             assert shown("SUM", "float64", [odd, half])[0] == sign * (1 + 2.0**-51)
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+def test_carries_of_many_values(sign):
+    """Ten thousand of the largest mantissa, wherever it lies across the digits, are as exact as one."""
+    for exponent in range(-40, 0):
+        value = sign * math.ldexp(2**53 - 1, exponent)
+        assert shown("SUM", "float64", [value] * 10_000) == [rounded(10_000 * Fraction(value))]
+
+
 def test_infinities_and_nan_come_and_go():
     """Each shows for as long as it is there, and leaves no trace."""
     steps = [[1.5], [INF], [-INF], Gone(INF), [NAN], [NAN], Gone(NAN), Gone(-INF), Gone(NAN), Gone(1.5)]
@@ -140,6 +148,20 @@ def test_integer_sums_come_back_when_they_fit(kind):
         assert shown("AVG", kind, [low, low])[0] == float(low)
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_sum_of_two_words_is_rounded_once(sign):
+    """Half way between two floats it goes to the even one; one more, however far below, decides."""
+    most = sign * (2**63 - 1)
+    for rest, rounded_to in (
+        (2**11, 0),
+        (2**11 + 1, 2**12),
+        (2**12 + 2**11 - 1, 2**12),
+        (2**12 + 2**11, 2**13),
+    ):
+        mean_of_four = shown("AVG", "int64", [most, most, sign * (rest + 2), 0])[0]
+        assert mean_of_four == sign * float(2**64 + rounded_to) / 4
+
+
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=50))
 def test_means_and_medians_of_large_integers(values):
     """The sum is rounded once for the mean; of the two in the middle, the mean is rounded once."""
@@ -151,11 +173,17 @@ def test_means_and_medians_of_large_integers(values):
     assert shown("MEDIAN", "uint64", positive)[0] == median(positive)
 
 
-@given(st.integers(52, 63), st.integers(-9, 9), st.integers(-9, 9), st.sampled_from([1, -1]))
-def test_medians_where_rounding_is_closest_to_call(bits, a, b, sign):
-    """Two neighbours of a power of two, where floats are one to a thousand apart."""
-    pair = [min(max(sign * (2**bits + by), -(2**63)), 2**63 - 1) for by in (a, b)]
-    assert shown("MEDIAN", "int64", pair)[0] == median(pair)
+@pytest.mark.parametrize("bits", range(52, 63))
+@pytest.mark.parametrize("sign", [1, -1])
+def test_medians_where_rounding_is_closest_to_call(bits, sign):
+    """Two neighbours beside a float, or half way between two, where floats are one to a thousand apart."""
+    apart = 2 ** (bits - 52)
+    for halves in range(4):
+        middle = 2**bits + apart * halves // 2
+        for a in range(-3, 4):
+            for b in range(a, a + 4):
+                pair = [sign * (middle + a), sign * (middle + b)]
+                assert shown("MEDIAN", "int64", pair)[0] == median(pair), pair
 
 
 def test_the_window_of_digits_is_no_wider_than_the_values():

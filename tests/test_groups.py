@@ -192,9 +192,9 @@ def test_zero_is_shown_as_first_seen_and_nan_is_one_group():
     )
 
 
-@pytest.mark.parametrize("count", [63, 64, 65, 130])
+@pytest.mark.parametrize("count", [62, 63, 64, 130])
 def test_many_key_columns_each_with_its_null(count):
-    """NULL in one column is not NULL in another, beyond the 64 bits of one word too."""
+    """NULL in one column is not NULL in another, beyond the bits of one word too."""
     groups = made(["int64"] * count, [("COUNT", None)])
     rows = [tuple(None if i == j else 0 for i in range(count)) for j in range(count)]
     events = [(j, [(1, row, (0,))]) for j, row in enumerate(rows)]
@@ -228,7 +228,9 @@ def test_many_groups_give_their_memory_back():
         assert len(step(groups, [])) == 0
     assert len(groups) == n and groups.nbytes < 2_000_000
     assert [row[0] for row in table(groups)] == list(range(500_000 - n, 500_000))
-    assert [row[2] for row in table(groups)] == [k * 0.5 for k in range(500_000 - n, 500_000)]
+    groups.step([many], [values, values, None], np.ones(100_000, np.int8), events)
+    live = [*range(500_000 - n, 500_000), *range(-100_000, 0)]
+    assert table(groups) == [(key, key * 0.5, key * 0.5, 1) for key in live]
 
 
 def test_groups_survive_every_collision():
