@@ -52,6 +52,8 @@ class Halt:
     stair: Stair | None
     hops: list[Hop]
     recipe: Recipe
+    shadow: Stair | None = None
+    """A STAIR that is being completed beside ``stair``, to take its place: it gets the same entries."""
 
 
 class Binder:
@@ -129,7 +131,7 @@ class Binder:
             verified,
             asked,
             None if classes else Theta(step, self.streams, self.nested),
-            bool(classes) and not verified and not step.residuals,
+            bool(classes) and not verified and not step.residuals and step.duty is None,
         )
 
     def _attribute(self, c: int, streams: tuple[int, ...]) -> tuple[int, Stair]:

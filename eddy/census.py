@@ -22,18 +22,20 @@ def take_census(engine: Eddy) -> Statistics:
         StreamStatistics(s.name, counts[i] - engine._first_row, counts[i] - lows[i], s.nbytes)
         for i, s in enumerate(engine._streams)
     )
+    newest = engine._router.tracks[-1]
     stairs = tuple(
         StairStatistics(
-            f"{stair.name} by {key_text(engine.query, wanted.key)}",
+            f"{stair.name} by {key_text(engine.query, wanted.key)}{' (former plan)' * (track is not newest)}",
             tuple(names[s] for s in wanted.streams),
-            stair.live(marks),
+            stair.live(track.marks(marks)),
             stair.nbytes,
             stair.complete,
             stair.fraction,
             stair.keys_filled,
             0 if stair.holes is None else stair.holes.counts()[1],
         )
-        for wanted, stair in engine._router.stairs.items()
+        for track in engine._router.tracks
+        for wanted, stair in track.stairs.items()
     )
     held = sum(s.bytes for s in streams) + sum(s.bytes for s in stairs)
     return Statistics(
@@ -41,9 +43,10 @@ def take_census(engine: Eddy) -> Statistics:
         events=engine._events,
         results=engine._results,
         migrations=engine._migrations,
-        keys_filled=engine._keys_filled + sum(stair.keys_filled for stair in stairs),
+        keys_filled=engine._router.keys_filled,
         composites_filled=engine._router.composites_built,
         bytes=held + engine._router.nbytes + engine._pool.nbytes + lowwater.nbytes,
         streams=streams,
         stairs=stairs,
+        history=(*engine._log, *(change.statistics() for change in engine._changes)),
     )

@@ -22,17 +22,18 @@ AT_ONCE = 1 << 17
 
 def chunks(router: Router, max_rows: int, ring: int) -> Iterator[Ring]:
     """Run the last stop; yields the result ring whenever it has results to hand out."""
-    hops = [hop for hop in router.halts[-1].hops if hop.source.delta[0] != hop.source.delta[1]]
-    sources = [_by_event(hop) for hop in hops]
+    marks = router.marks
+    finals = [(hop, seen) for hop, seen in router.finals(marks) if hop.source.delta[0] != hop.source.delta[1]]
+    sources = [_by_event(hop) for hop, _ in finals]
     events = [source.state[2][: len(source)] for source in sources]
     out = router.results[ring]
     out.limit(min(max_rows, AT_ONCE))
-    count, at, width = router.marks.shape[0], 0, 64
+    count, at, width = marks.shape[0], 0, 64
     while at < count:
         stop = min(at + width, count)
         out.clear()
         fits = True
-        for hop, source, mine in zip(hops, sources, events, strict=True):
+        for (hop, router.marks), source, mine in zip(finals, sources, events, strict=True):
             low, high = (source.base + np.searchsorted(mine, (at, stop))).tolist()
             for _ in router.matches(hop, source, low, high, out) if low < high else ():
                 if stop - at > 1:
@@ -48,6 +49,7 @@ def chunks(router: Router, max_rows: int, ring: int) -> Iterator[Ring]:
         if len(out):
             yield out
         at, width = stop, 2 * (stop - at)
+    router.marks = marks
 
 
 def _by_event(hop: Hop) -> Ring:

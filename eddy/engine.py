@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Generator, Iterable, Iterator, Mapping
+import time
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eddy import snapshot
+from eddy.box import Batch, Box, new_box
 from eddy.census import take_census
+from eddy.change import Change
 from eddy.chunks import chunks
 from eddy.errors import BatchError, EddyError, PlanError, StateError
 from eddy.explain import explain
@@ -27,13 +31,17 @@ from eddy.plan import Plan, connected_order, left_deep, parse_plan
 from eddy.query import Query
 from eddy.result import Result
 from eddy.router import Router
-from eddy.statistics import Statistics
+from eddy.statistics import MigrationStatistics, Statistics
 from eddy.strings import StringPool
+from eddy.track import Track
 from eddy.types import Column
 from eddy.why import Inquiry
 from eddy.windows import Unbounded
 from policies import Feedback, Fixed, Jisc, Migration, NoFeedback, Routing
-from stairs import SortedIndex, Stair
+from stairs import SortedIndex
+
+LOGGED = 64
+"""Migrations that are remembered when they are over."""
 
 
 class Eddy:
@@ -83,12 +91,16 @@ class Eddy:
         self._router = Router(self._compiler, self._streams, joins == "nested", bounded)
         self._router.install(self._plan, fresh=True)
         self._events = self._results = self._migrations = 0
-        self._keys_filled = 0
         self._decided = 0
         self._handout = Handout()
         self._drawing: Generator[Result | None, None, None] | None = None
         self._broken: BaseException | None = None
-        self._dropped: list[Stair] = []
+        self._changes: list[Change] = []
+        """Plan changes under way, oldest first."""
+        self._log: deque[MigrationStatistics] = deque(maxlen=LOGGED)
+        self._held: list[tuple[Track, list[Result]]] = []
+        """Results that a track may not emit yet."""
+        self._released: list[Result] = []
         self.routing.begin(query.names, seed)
 
     def _stream(self, number: int, name: str, stored: set[str], first_row: int) -> StreamState:
@@ -174,14 +186,12 @@ class Eddy:
             next(self._drawing)
             return cast(Iterator[Result], self._drawing)
         if len(arrivals.streams) <= self.batch_size:
-            self._process(arrivals)
-            return self._handout.give(self._emitted())
+            return self._give_released(self._process(arrivals))
         parts = []
         for piece in arrivals.cut(self.batch_size):
-            self._process(piece)
-            part = self._emitted()
+            part = self._process(piece)
             _ = part.rows  # read now: the next piece uses the ring again
-            parts.append(part)
+            parts.append(self._give_released(part))
         return self._handout.give(Result.concat(parts))
 
     @property
@@ -203,14 +213,15 @@ class Eddy:
 
     # -- a batch ---------------------------------------------------------------------------------------------------
 
-    def _process(self, arrivals: Arrivals, results: bool = True) -> None:
+    def _process(self, arrivals: Arrivals, results: bool = True) -> Result:
+        """Take a batch in; returns its results, or none of them if they are drawn in another way."""
         try:
-            self._route(arrivals, results)
+            return self._route(arrivals, results)
         except BaseException as error:
             self._broken = error
             raise
 
-    def _route(self, arrivals: Arrivals, results: bool) -> None:
+    def _route(self, arrivals: Arrivals, results: bool) -> Result:
         arrivals = self.feedback.sift(arrivals)
         router, ring = self._router, self._handout.ring
         lows, counts = self._lowwater.lows.copy(), self._lowwater.counts.copy()
@@ -220,17 +231,97 @@ class Eddy:
         router.leaves.append(arrivals.parts)
         router.newest = self._lowwater.counts.copy()
         router.run(marks, ring, results)
+        for change in self._changes:
+            if change.boxed is not None:
+                change.boxed.feed(Batch(arrivals.copied(), marks.copy(), lows, counts))
         self._events += len(arrivals.streams)
-        if results:
-            self._results += len(router.results[ring])
-            self._finish()
+        if not results:
+            return self._nothing()
+        emitted = self._handout.give(emit(self.query, router, router.results[ring], self._fetch))
+        self._results += len(emitted)
+        self._finish(len(emitted))
+        return emitted
 
-    def _finish(self) -> None:
+    def _finish(self, results: int = 0) -> None:
         """After a batch: migration goes on."""
-        self._dropped = []
-        incomplete = [stair for stair in self._router.stairs.values() if stair.holes is not None]
-        if incomplete:
-            self.migration.work(incomplete)
+        if not self._changes:
+            return
+        held = self._hold()
+        change = self._changes[-1]
+        change.note(len(self._router.marks), results, held)
+        change.dropped = []
+        self._pump(change, self.migration.work)
+
+    def _hold(self) -> int:
+        """Put results by that a track may not emit yet; how many."""
+        count = 0
+        for track in self._router.tracks:
+            if track.held is not None and len(track.held):
+                result = emit(self.query, self._router, track.held, self._fetch)
+                result.seal()
+                if not self._held or self._held[-1][0] is not track:
+                    self._held.append((track, []))
+                next(parts for of, parts in self._held if of is track).append(result)
+                count += len(result)
+        return count
+
+    def _pump(self, change: Change, call: Callable[[Change], None]) -> None:
+        """Let the technique go on, and see what has come of it."""
+        start = time.perf_counter()
+        call(change)
+        change.seconds += time.perf_counter() - start
+        change.look()
+        if change.adopted is not None:
+            self._adopt(change.adopted)
+        holding = {id(track) for track in self._router.tracks if track.held is not None}
+        while self._held and id(self._held[0][0]) not in holding:
+            self._released += self._held.pop(0)[1]
+        if self.migration.done(change):
+            for open_change in self._changes:
+                open_change.ended = self._events
+                self._log.append(open_change.statistics())
+            self._changes = []
+
+    def _box(self, plan: Plan, firsts: Sequence[int]) -> Box:
+        def stream(number: int, first: int) -> StreamState:
+            name = self.query.names[number]
+            return self._stream(number, name, set(self._streams[number].payload.columns), first)
+
+        return new_box(stream, firsts, self._compiler, self._router, self.joins == "nested", plan)
+
+    def _adopt(self, box: Box) -> None:
+        """Another plan takes over with rows of its own."""
+        self._handout.seal()
+        box.router.filled_before = self._router.keys_filled
+        box.router.composites_built = self._router.composites_built
+        self._router, self._streams = box.router, box.streams
+        self._router.newest = self._lowwater.counts.copy()
+        for change in self._changes:
+            change.adopted, change.boxed = None, None
+            change.use(box.router)
+
+    def settle(self) -> Result:
+        """Finish a migration now; returns the results that it has held back (`ParallelTrack(order="pt")` does).
+
+        States that the current plan lacks are computed at once. There is no need to call this: migrations end by
+        themselves. Without one under way it does nothing.
+        """
+        self._check_ready("settle")
+        if self._changes:
+            self._pump(self._changes[-1], lambda change: change.finish())
+        return self._give_released(self._nothing())
+
+    def _nothing(self) -> Result:
+        rows = np.empty((0, len(self.query.names)), np.int64)
+        return Result(self.query, 0, lambda: rows, self._fetch)
+
+    def _give_released(self, result: Result) -> Result:
+        """A result and, after it, what need not be held any longer."""
+        if not self._released:
+            return result
+        released, self._released = self._released, []
+        self._results += sum(len(part) for part in released)
+        return self._handout.give(Result.concat([result, *released] if len(result) else released))
 
     def _decide(self) -> None:
         """Before a push, when the results of the last are handed out: routing may choose another plan."""
@@ -253,12 +344,16 @@ class Eddy:
                 if not primed:
                     primed = True
                     yield None
+                made = 0
                 for ring in chunks(self._router, max_rows, self._handout.ring):
+                    made += len(ring)
                     self._results += len(ring)
                     result = self._handout.give(emit(self.query, self._router, ring, self._fetch))
                     _ = result.rows  # read now: the next part uses the ring again
                     yield result
-                self._finish()
+                self._finish(made)
+                if self._released:
+                    yield from self._give_released(self._nothing()).pieces(max_rows)
         except GeneratorExit:
             self._store(pieces)
             raise
@@ -278,9 +373,6 @@ class Eddy:
         except BaseException as error:
             self._broken = error
             raise
-
-    def _emitted(self) -> Result:
-        return emit(self.query, self._router, self._router.results[self._handout.ring], self._fetch)
 
     def _fetch(self, stream: str, column: str, rows: NDArray[np.int64]) -> Column:
         return self._streams[self.query.names.index(stream)].payload.take(column, rows)
@@ -302,12 +394,27 @@ class Eddy:
     def _change(self, plan: Plan) -> None:
         if plan == self._plan:
             return
-        created, dropped = self._router.install(plan, fresh=False)
+        change = self._new_change(plan)
+        for other in self._changes:
+            other.boxed = None  # a black box for a plan that nobody wants any more
+        self._changes.append(change)
         self._plan = plan
         self._migrations += 1
-        self._keys_filled += sum(stair.keys_filled for stair in dropped)
-        self._dropped = dropped  # their memory is given back with the next batch, not in this call
-        self.migration.begin([stair for stair in created if stair.holes is not None])
+        try:
+            self._pump(change, self.migration.begin)
+        except BaseException as error:
+            self._broken = error
+            raise
+
+    def _resume(self) -> None:
+        """After loading a snapshot, composites are holes: that is a change under way, to the plan itself."""
+        change = self._new_change(self._plan)
+        if change.running:
+            self._changes.append(change)
+
+    def _new_change(self, plan: Plan) -> Change:
+        technique = type(self.migration).__name__
+        return Change(plan, self._plan, technique, self._events, self._router, self._lowwater, self._box)
 
     # -- snapshots -------------------------------------------------------------------------------------------------
 
@@ -317,6 +424,11 @@ class Eddy:
         It is as large as the windows; composites are not in it. The engine goes on as if nothing had happened.
         """
         self._check_ready("save")
+        if self._held:
+            raise StateError(
+                "results are held back until the former plan has gone, and a snapshot has no place for them: "
+                "call settle(), which returns them, then save"
+            )
         snapshot.save(self, path)
 
     @classmethod

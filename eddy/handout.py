@@ -46,6 +46,14 @@ class Handout:
         for stream in streams:
             stream.payload.retain_from(oldest[stream.number])
 
+    def seal(self) -> None:
+        """Read now what results still need of the engine: its rows are about to be others."""
+        for references, _ in self._held:
+            for reference in references:
+                result = reference()
+                if result is not None:
+                    result.seal()
+
     def give(self, result: Result) -> Result:
         """Hand out a result of this push."""
         self._held[-1][0].append(weakref.ref(result))

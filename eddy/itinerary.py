@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from attrs import frozen
 
+from eddy.duty import Duty
 from eddy.plan import Join, Leaf, Node, Orderings, Plan, joins
 from eddy.query import Query
 from eddy.residual import Residual
@@ -34,6 +35,8 @@ class StairId:
 
     streams: Streams
     key: Key
+    former: bool = False
+    """It belongs to a plan that is being left and is not shared with the new one."""
 
 
 @frozen(cache_hash=True)
@@ -62,6 +65,8 @@ class Step:
     theta: Residual | None = None
     residuals: tuple[Residual, ...] = ()
     """Predicates that both sides together decide, evaluated on the matches."""
+    duty: Duty | None = None
+    """Of the matches only those count that the track still owes."""
 
     @property
     def streams(self) -> Streams:

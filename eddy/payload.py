@@ -61,7 +61,7 @@ class Payload:
                 self._resize(live)
         capacity = self._capacity
         start = row & (capacity - 1)
-        jobs = []
+        jobs: list[int] = []
         for name, ring in self._rings.items():
             column = columns[name]
             jobs += (address(ring), address(column.values), start, n, capacity, ring.itemsize)

@@ -44,6 +44,9 @@ def compile_program(halts: list[Halt]) -> Program:
         last = len(rows)
         add(halt, None, BEGIN)
         for hop in halt.hops:
+            duty = hop.step.duty
+            if duty is not None and duty.skips(hop.step.source.streams):
+                continue
             if hop.plain:
                 arrays = (hop.place.ctypes.data, hop.target.streams.ctypes.data)
                 add(halt, hop, JOIN, hop.source.address, hop.target.address, hop.kind, *arrays)
@@ -57,4 +60,6 @@ def compile_program(halts: list[Halt]) -> Program:
                 add(halt, None, FETCH, component, leaf.address, 0, 0, 0, i)
         if halt.stair is not None:
             add(halt, None, LINK)
+            if halt.shadow is not None:
+                add(halt, None, ASK)
     return Program(np.array(rows, np.int64), sources, last)

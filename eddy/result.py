@@ -7,7 +7,7 @@ on. A result of an aggregate is made of columns that are ready, and has no row n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -136,6 +136,19 @@ class Result:
         for _, _, key in self._outputs():
             self._column(*key)
         self._fetch = None
+
+    def pieces(self, size: int) -> Iterator[Result]:
+        """The same rows in results of at most `size` rows each."""
+        self.seal()
+        for start in range(0, self.count, size):
+            here = slice(start, min(start + size, self.count))
+            piece = Result(self.query, here.stop - start, None, None)
+            piece._rows, piece._sign, piece._types = self.rows[here], self.sign[here], self._types
+            piece._columns = {
+                key: Column(c.values[here], None if c.valid is None else c.valid[here])
+                for key, c in self._columns.items()
+            }
+            yield piece
 
     @staticmethod
     def concat(results: Sequence[Result]) -> Result:

@@ -7,22 +7,26 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from attrs import evolve
 from numpy.typing import NDArray
 
 from eddy.binding import Binder, Halt, Hop, Recipe
-from eddy.itinerary import Compiler, StairId
+from eddy.duty import Duty
+from eddy.hybrid import Task, combine, merged
+from eddy.itinerary import Compiler, RoutingTable, StairId
 from eddy.leaf import StreamState
 from eddy.leaves import Leaves
 from eddy.plan import Plan
 from eddy.program import compile_program
 from eddy.theta import decide
+from eddy.track import Track
 from stairs import Ring, Stair
 from stairs.holes import Keys
 from stairs.key_kernels import fetch_keys, key_by_row, link, mix_into, read_component_keys, read_keys, verify
 from stairs.layout import ROWS
 from stairs.probe_kernels import BLOCK, join_for
-from stairs.program_kernels import RESUMED, run
-from stairs.ring_kernels import append_keys, keep
+from stairs.program_kernels import LINK, OPERATION, RESUMED, run
+from stairs.ring_kernels import append_keys, expand, keep
 from stairs.stair import ALL
 
 RESULT_RINGS = 3
@@ -36,7 +40,7 @@ REVIEW = 64
 
 
 class Router:
-    """Owns the STAIRs of the plan; leaves belong to the streams."""
+    """Owns the tracks; leaves belong to the streams."""
 
     def __init__(
         self, compiler: Compiler, streams: list[StreamState], nested: bool, bounded: list[bool]
@@ -45,16 +49,15 @@ class Router:
         self.streams = streams
         self.bounded = bounded
         self.leaves = Leaves(streams)
-        self.stairs: dict[StairId, Stair] = {}
-        self.halts: list[Halt] = []
-        self._program = compile_program([])
+        self.tracks: list[Track] = []
+        """Oldest first; the last one has the current plan."""
         self.results = [Ring(len(streams), hashed=False) for _ in range(RESULT_RINGS)]
         self.composites_built = 0
+        self.filled_before = 0
         self._binder = Binder(compiler, streams, nested, bounded)
         self._fill_join = join_for(0, 0, nested, False)
         self._writers: dict[int, tuple[Halt, StairId]] = {}
         self._spare: dict[int, list[Ring]] = {}
-        self._places: list[Ring] = []
         self._batches = 0
         self._cursor = np.zeros(RESUMED + 1, np.int64)
         self._waiting = np.zeros((2, BLOCK + 1), np.int32)
@@ -62,6 +65,21 @@ class Router:
         """Rows below are dead at every event to come."""
         self.marks = self.floor
         self.newest = np.array([s.base.tail for s in streams], np.int64)
+
+    @property
+    def stairs(self) -> dict[StairId, Stair]:
+        """The STAIRs of the current plan."""
+        return self.tracks[-1].stairs
+
+    @property
+    def every_stair(self) -> list[Stair]:
+        """The STAIRs of all tracks."""
+        return [stair for track in self.tracks for stair in track.every_stair]
+
+    @property
+    def keys_filled(self) -> int:
+        """Holes filled so far, also in STAIRs that are gone."""
+        return self.filled_before + sum(stair.keys_filled for stair in self.every_stair)
 
     # -- plans -----------------------------------------------------------------------------------------------------
 
@@ -71,33 +89,118 @@ class Router:
         Returns the STAIRs that are new, and those that are dropped. ``fresh``: there are no rows yet.
         """
         table = self.compiler.compile(plan)
-        old = self.stairs  # stays as it is until nothing can fail any more
-        carriers = {wanted: self._binder.carrier(wanted) for wanted in table.stairs}
-        needed = {*table.leaves, *carriers.values()}
+        old = {}  # stays as it is until nothing can fail any more
+        if self.tracks and self.tracks[-1].born is None:
+            old = {wanted: stair for wanted, stair in self.stairs.items() if not stair.partial}
+        stairs, new = self._stairs(table, old, holes=not fresh)
+        track = self._track(plan, table, stairs)
+        kept = {id(stair) for stair in stairs.values()}
+        dropped = [stair for stair in self.every_stair if id(stair) not in kept]
+        self._use([track])
+        return new, dropped
+
+    def fork(self, plan: Plan, counts: NDArray[np.int64], held: bool) -> None:
+        """Start a plan on a track of its own, empty: it sees only rows from ``counts`` on. The former goes on.
+
+        The former track owes from now on what has a row from before. ``held``: results of the new one wait.
+        """
+        table = self.compiler.compile(plan)
+        stairs, _ = self._stairs(table, {}, holes=False)
+        track = self._track(plan, table, stairs, born=counts.copy())
+        if held:
+            track.held = Ring(len(self.streams), hashed=False)
+        older = self.tracks[-1]
+        duty = Duty([{stream: cut} for stream, cut in enumerate(counts.tolist())])
+        last = older.table.stops[-1]
+        steps = tuple(evolve(step, duty=duty) for step in last.steps)
+        older.table = evolve(older.table, stops=(*older.table.stops[:-1], evolve(last, steps=steps)))
+        older.duty = duty
+        self._bind(older)
+        self._use([*self.tracks, track])
+
+    def split(self, plan: Plan, counts: NDArray[np.int64], sharing: bool) -> bool:
+        """Change to a plan whose new STAIRs start empty, while the old plan makes what they lack.
+
+        False if they lack nothing, since both plans have all states: then it is a plain change.
+        """
+        (older,) = self.tracks
+        hybrid = combine(
+            self.compiler.compile(older.plan), self.compiler.compile(plan), counts.tolist(), sharing
+        )
+        if not hybrid.tasks:
+            return False
+        old = older.stairs if sharing else {evolve(k, former=True): v for k, v in older.stairs.items()}
+        stairs, new = self._stairs(hybrid.table, old, holes=False)
+        for stair in new:
+            stair.partial = True
+        track = self._track(plan, hybrid.table, stairs)
+        track.hybrid = hybrid
+        self._use([track])
+        return True
+
+    def expire(self, lows: list[int]) -> bool:
+        """See which rows from before have gone, and drop what is owed for them; whether there was something."""
+        changed = False
+        for track in self.tracks:
+            for duty in track.duties:
+                if duty.expire(lows):
+                    changed = True
+                    self._bind(track)
+        while len(self.tracks) > 1 and self.tracks[0].duty is not None and not self.tracks[0].duty.entries:
+            self._use(self.tracks[1:])
+            self.tracks[0].born = None
+            self.tracks[0].held = None
+        track = self.tracks[-1]
+        if track.hybrid is not None and not any(duty.entries for duty in track.duties):
+            self._unite(track)
+        return changed
+
+    def _unite(self, track: Track) -> None:
+        """The old plan owes nothing any more: what is left is the new one, with all its states."""
+        table = self.compiler.compile(track.plan)
+        left = {wanted: stair for wanted, stair in track.stairs.items() if wanted not in table.stairs}
+        self.filled_before += sum(s.keys_filled for s in (*left.values(), *track.shadows.values()))
+        track.stairs = {wanted: track.stairs[wanted] for wanted in table.stairs}
+        for stair in track.stairs.values():
+            stair.partial = False
+        track.table, track.hybrid, track.shadows = table, None, {}
+        self._bind(track)
+        self._use([track])
+
+    def shadow(self, state: StairId) -> Stair:
+        """Begin to complete a state of the new plan: a STAIR that consists of holes, and gets the same entries."""
+        track = self.tracks[-1]
+        stair = track.shadows[state] = self._make(state, track.carriers[state])
+        stair.open()
+        self._bind(track)
+        return stair
+
+    def merge(self, task: Task, state: StairId, counts: NDArray[np.int64]) -> None:
+        """A shadow is complete: it takes the place of the state, and the old plan owes less."""
+        track = self.tracks[-1]
+        assert track.hybrid is not None
+        self.filled_before += track.stairs[state].keys_filled
+        track.stairs[state] = track.shadows.pop(state)
+        merged(track.hybrid, task, state, counts.tolist())
+        self._bind(track)
+        if not any(duty.entries for duty in track.duties):
+            self._unite(track)
+
+    def _stairs(
+        self, table: RoutingTable, old: dict[StairId, Stair], holes: bool
+    ) -> tuple[dict[StairId, Stair], list[Stair]]:
+        """The STAIRs of a routing table: those of ``old``, or new ones, which are listed apart."""
         stairs: dict[StairId, Stair] = {}
         new = []
         for wanted in table.stairs:
             stair = old.get(wanted)
             if stair is None:
-                stair = self._make(wanted, carriers[wanted])
-                if not fresh:
+                stair = self._make(wanted, self._binder.carrier(wanted))
+                if holes:
                     stair.open()
                 new.append(stair)
             stairs[wanted] = stair
-        for leaf in needed:
-            self._binder.leaf(leaf)
-        halts = self._binder.bind(table, carriers, stairs, self.results[0])
-        self.stairs, self.halts = stairs, halts
-        self._program = compile_program(halts)
-        for stream in self.streams:
-            stream.forget({leaf.key for leaf in needed if leaf.streams == (stream.number,)})
-        self._places = [halt.out for halt in self.halts[:-1] if halt.stair is None]
-        self._writers = {
-            id(halt.stair): (halt, carriers[stop.out])
-            for halt, stop in zip(self.halts, table.stops, strict=True)
-            if halt.stair is not None and isinstance(stop.out, StairId)
-        }
-        return new, [stair for wanted, stair in old.items() if wanted not in stairs]
+        return stairs, new
 
     def _make(self, wanted: StairId, carrier: StairId) -> Stair:
         name = " ".join(self.compiler.names[s] for s in wanted.streams)
@@ -105,6 +208,42 @@ class Router:
         stair = Stair(name, wanted.streams, 1, self._binder.leaf(carrier), component)
         stair.filler = self.fill
         return stair
+
+    def _track(
+        self,
+        plan: Plan,
+        table: RoutingTable,
+        stairs: dict[StairId, Stair],
+        born: NDArray[np.int64] | None = None,
+    ) -> Track:
+        carriers = {wanted: self._binder.carrier(wanted) for wanted in table.stairs}
+        track = Track(plan, table, stairs, carriers, [], compile_program([]), born)
+        self._bind(track)
+        return track
+
+    def _bind(self, track: Track) -> None:
+        """Give the steps of a track their rings, as its STAIRs and duties are now."""
+        for leaf in (*track.table.leaves, *track.carriers.values()):
+            self._binder.leaf(leaf)
+        track.halts = self._binder.bind(track.table, track.carriers, track.stairs, self.results[0])
+        for halt, stop in zip(track.halts, track.table.stops, strict=True):
+            shadow = track.shadows.get(stop.out) if isinstance(stop.out, StairId) else None
+            halt.shadow = shadow
+            for stair in (halt.stair, shadow):
+                if stair is not None and isinstance(stop.out, StairId):
+                    self._writers[id(stair)] = (halt, track.carriers[stop.out])
+        track.program = compile_program(track.halts)
+
+    def _use(self, tracks: list[Track]) -> None:
+        """Run these tracks from now on; leaves and writers that only others needed are forgotten."""
+        before = self.every_stair
+        self.tracks = tracks
+        alive = {id(stair) for stair in self.every_stair}
+        self.filled_before += sum(stair.keys_filled for stair in before if id(stair) not in alive)
+        self._writers = {key: writer for key, writer in self._writers.items() if key in alive}
+        needed = {leaf for track in tracks for leaf in (*track.table.leaves, *track.carriers.values())}
+        for stream in self.streams:
+            stream.forget({leaf.key for leaf in needed if leaf.streams == (stream.number,)})
 
     # -- a batch ---------------------------------------------------------------------------------------------------
 
@@ -117,7 +256,7 @@ class Router:
         """
         lows, counts = low_rows.tolist(), next_rows.tolist()
         expired = [
-            (stair, self._expired(stair, lows)) for stair in self.stairs.values() if stair.holes is not None
+            (stair, self._expired(stair, lows)) for stair in self.every_stair if stair.holes is not None
         ]
         self.floor = self.marks = floor.reshape(1, -1)
         self._batches += 1
@@ -126,16 +265,19 @@ class Router:
         if review:
             for stream in self.streams:
                 stream.review()
-        for stair in self.stairs.values():
-            stair.begin(floor, lows, counts)
-            if review:
-                stair.review(floor)
-        for place in self._places:
+        scratch = [self.results[ring]]
+        for track in self.tracks:
+            track_lows, track_floor = (lows, floor) if track.born is None else _raised(track, lows)
+            for stair in track.every_stair:
+                stair.begin(track_floor, track_lows, counts)
+                if review:
+                    stair.review(track_floor)
+            scratch += track.places if track.held is None else [*track.places, track.held]
+        for place in scratch:
             place.clear()
-        self.results[ring].clear()
         if review:
-            for scratch in (self.results[ring], *self._places, *itertools.chain(*self._spare.values())):
-                scratch.shrink()
+            for place in (*scratch, *itertools.chain(*self._spare.values())):
+                place.shrink()
         for stair, keys in expired:
             stair.expire(keys)
             stair.close_if_done()
@@ -150,29 +292,75 @@ class Router:
         return keys
 
     def run(self, marks: NDArray[np.int32], ring: int, results: bool = True) -> None:
-        """Take the rows that the leaves have just stored through the plan, one stop at a time."""
+        """Take the rows that the leaves have just stored through the plans, one stop at a time.
+
+        Without ``results`` the last stop is left out, where its results are not held anyway.
+        """
+        for track in self.tracks:
+            out, whole = (self.results[ring], results) if track.held is None else (track.held, True)
+            self.marks = track.marks(marks)
+            start = out.tail
+            self._follow(track, out, whole)
+            if len(self.tracks) > 1:
+                track.rows += len(marks)
+                track.emitted += out.tail - start
         self.marks = marks
-        program, out = self._program, self.results[ring]
+
+    def _follow(self, track: Track, out: Ring, results: bool) -> None:
+        program = track.program
         stop = len(program.table) if results else program.last
         self._cursor[RESUMED] = at = 0
         while at < stop:
-            at = run(program.table, at, stop, out.address, marks, self._cursor, self._waiting)
+            at = run(program.table, at, stop, out.address, self.marks, self._cursor, self._waiting)
             if at < stop:
-                at = self._assist(at, out)
+                at = self._assist(track, at, out)
 
-    def _assist(self, at: int, results: Ring) -> int:
+    def _assist(self, track: Track, at: int, results: Ring) -> int:
         """Do what stopped a program; returns where it goes on."""
-        halt, hop = self._program.sources[at]
-        out = results if halt is self.halts[-1] else halt.out
+        halt, hop = track.program.sources[at]
+        last = halt is track.halts[-1]
+        out = results if last else halt.out
         if self._cursor[RESUMED]:
             out.grow()
             return at
-        if hop is None:
+        if hop is not None:
+            low, high = hop.source.delta
+            if low < high:
+                start, duty = out.tail, hop.step.duty
+                self.hop(hop, hop.source, low, high, out, True)
+                if duty is not None:
+                    if isinstance(hop.step.source, StairId) and len(hop.step.source.streams) == 1:
+                        (stream,) = hop.step.source.streams
+                        duty.rows[stream] = duty.rows.get(stream, 0) + high - low
+                    duty.results += (out.tail - start) * last
+        elif track.program.table[at, OPERATION] == LINK:
             assert halt.stair is not None
             halt.stair.insert(*out.delta)
-        elif len(hop.source) and hop.source.delta[0] < hop.source.delta[1]:
-            self.hop(hop, hop.source, *hop.source.delta, out, True)
+        else:
+            self._mirror(halt)
         return at + 1
+
+    @staticmethod
+    def _mirror(halt: Halt) -> None:
+        """Give a shadow the entries of this batch."""
+        assert halt.stair is not None and halt.shadow is not None
+        start, stop = halt.stair.delta
+        if start < stop:
+            shadow, first = halt.shadow, halt.shadow.tail
+            shadow.reserve(stop - start)
+            which = np.arange(stop - start)
+            expand(halt.stair.state, start, which, halt.stair.keys(start, stop), shadow.state)
+            shadow.insert(first, shadow.tail)
+
+    def finals(self, marks: NDArray[np.int32]) -> Iterator[tuple[Hop, NDArray[np.int32]]]:
+        """The hops of the last stops whose results are emitted, each with the marks of its track."""
+        for track in self.tracks:
+            if track.held is None:
+                seen = track.marks(marks)
+                for hop in track.halts[-1].hops:
+                    duty = hop.step.duty
+                    if duty is None or not duty.skips(hop.step.source.streams):
+                        yield hop, seen
 
     def hop(self, hop: Hop, source: Ring, start: int, stop: int, out: Ring, ordered: bool) -> None:
         """Append to ``out`` all matches of the source's entries start..stop."""
@@ -201,7 +389,7 @@ class Router:
         target = hop.target
         if target.holes is not None:
             target.promote(self._asked(hop, source, start, stop))
-        decided = hop.verified or hop.step.residuals
+        decided = hop.verified or hop.step.residuals or hop.step.duty is not None
         first = out.tail
         marks, cursor = self.marks if ordered else self.floor, self._cursor
         join = hop.kernel if ordered else self._fill_join
@@ -219,6 +407,8 @@ class Router:
 
     def _decide(self, hop: Hop, out: Ring, first: int) -> None:
         """Of the matches from ``first`` on only those stay that really are: exact keys, all other predicates."""
+        if hop.step.duty is not None:
+            keep(out.state, first, hop.step.duty.fulfilled(out, first, hop.step.streams))
         if hop.verified:
             kept = np.ones(out.tail - first, np.uint8)
             for one, leaf, other, other_leaf in hop.verified:
@@ -290,7 +480,11 @@ class Router:
 
     def _replay(self, halt: Halt, carrier: StairId, keys: Keys, out: Ring) -> None:
         """Append to ``out`` what the halt makes of the carrier's rows with these keys."""
-        hop = next(hop for hop in halt.hops if carrier.streams[0] in hop.step.source.streams)
+        hop = next(
+            hop
+            for hop in halt.hops
+            if hop.step.duty is None and carrier.streams[0] in hop.step.source.streams
+        )
         source_id = hop.step.source
         entries = self._take(hop.source.components)
         below = self._writers.get(id(hop.source))
@@ -334,5 +528,12 @@ class Router:
     @property
     def nbytes(self) -> int:
         """Rings for entries on their way; STAIRs count by themselves."""
-        scratch = (*self.results, *self._places, *itertools.chain(*self._spare.values()))
+        scratch = [*self.results, *itertools.chain(*self._spare.values())]
+        for track in self.tracks:
+            scratch += track.places if track.held is None else [*track.places, track.held]
         return sum(ring.nbytes for ring in scratch)
+
+
+def _raised(track: Track, lows: list[int]) -> tuple[list[int], NDArray[np.int32]]:
+    raised = track.lows(lows)
+    return raised, np.array(raised, np.int64).astype(np.int32)

@@ -87,7 +87,7 @@ def save(engine: Eddy, path: Path) -> None:
             "events": engine._events,
             "results": engine._results,
             "migrations": engine._migrations,
-            "keys_filled": engine._keys_filled + sum(s.keys_filled for s in router.stairs.values()),
+            "keys_filled": router.keys_filled,
             "composites_built": router.composites_built,
             "decided": engine._decided,
         },
@@ -186,13 +186,13 @@ def _restore(engine: Eddy, saved: Saved, file: SnapshotFile) -> None:
     router = engine._router = Router(
         engine._compiler, engine._streams, engine.joins == "nested", engine._router.bounded
     )
-    created, _ = router.install(engine._plan, fresh=False)
+    router.install(engine._plan, fresh=False)
     with file.reading():
         counters = saved.counters
         engine._events, engine._results = counters["events"], counters["results"]
-        engine._migrations, engine._keys_filled = counters["migrations"], counters["keys_filled"]
+        engine._migrations, router.filled_before = counters["migrations"], counters["keys_filled"]
         engine._decided, router.composites_built = counters["decided"], counters["composites_built"]
-    engine.migration.begin([stair for stair in created if not stair.complete])
+    engine._resume()
 
 
 def _append(engine: Eddy, state: StreamState, leaves: Leaves, batch: pa.RecordBatch) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attrs import frozen
+from attrs import field, frozen
 
 
 @frozen
@@ -39,6 +39,44 @@ class StairStatistics:
 
 
 @frozen
+class TrackStatistics:
+    """A plan that ran beside another while a migration was under way."""
+
+    plan: str
+    rows: dict[str, int]
+    """Arrivals of each stream that it processed."""
+    results: int
+    """Results that it made."""
+    entries: int
+    """What it still owes: lines of its table of characteristics."""
+
+
+@frozen
+class MigrationStatistics:
+    """One plan change."""
+
+    technique: str
+    former: str
+    plan: str
+    begun: int
+    """Events before it began."""
+    ended: int | None
+    """Events before it was done; None while it is under way."""
+    seconds: float = field(eq=False)
+    """Time that the technique took for itself, apart from ordinary batches."""
+    keys_filled: int
+    composites_built: int
+    results_held: int
+    """Results that were held back for some time."""
+    longest_gap: int
+    """The most events in a row, in whole batches, that brought no result while it was under way."""
+    peak_bytes: int
+    """The most that the STAIRs held after any of its batches."""
+    tracks: tuple[TrackStatistics, ...]
+    """Plans that ran side by side, as they were last."""
+
+
+@frozen
 class Statistics:
     """One engine."""
 
@@ -52,6 +90,8 @@ class Statistics:
     bytes: int
     streams: tuple[StreamStatistics, ...]
     stairs: tuple[StairStatistics, ...]
+    history: tuple[MigrationStatistics, ...] = ()
+    """The last migrations, oldest first."""
 
     @property
     def complete(self) -> bool:

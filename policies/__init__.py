@@ -6,7 +6,31 @@ A policy sees STAIRs and frozen statistics; it moves no tuples itself. Policies 
 from __future__ import annotations
 
 from policies.feedback import Feedback, NoFeedback
-from policies.migration import Jisc, Migration
+from policies.migration import (
+    EagerStairs,
+    Ghm,
+    Gms,
+    Gpt,
+    HybMig,
+    Jisc,
+    Migration,
+    MovingState,
+    ParallelTrack,
+)
 from policies.routing import Fixed, Routing
 
-__all__ = ["Feedback", "Fixed", "Jisc", "Migration", "NoFeedback", "Routing"]
+__all__ = [
+    "EagerStairs",
+    "Feedback",
+    "Fixed",
+    "Ghm",
+    "Gms",
+    "Gpt",
+    "HybMig",
+    "Jisc",
+    "Migration",
+    "MovingState",
+    "NoFeedback",
+    "ParallelTrack",
+    "Routing",
+]

@@ -38,7 +38,12 @@ class Holes:
     @property
     def done(self) -> bool:
         """Whether no hole can be left."""
-        return self.demoted == 0 and self.cursor < self.leaf.low
+        return self.demoted == 0 and self.passed
+
+    @property
+    def passed(self) -> bool:
+        """Whether both ends have met: only demoted keys can still be holes."""
+        return self.cursor < self.leaf.low
 
     @property
     def fraction(self) -> float:
@@ -97,6 +102,10 @@ class Holes:
         self._reserve(len(keys))
         enter(self._map, keys, DEMOTED)
         self.demoted = int(np.count_nonzero(self._map[1] == DEMOTED))
+
+    def known(self) -> Keys:
+        """The keys that are known to be holes."""
+        return self._map[0][self._map[1] >= HOLE]
 
     def counts(self) -> tuple[int, int]:
         """How many keys are known to be filled, and how many to be holes."""

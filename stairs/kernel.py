@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,18 +26,41 @@ def _fingerprint() -> tuple[str, int]:
 FINGERPRINT = _fingerprint()
 
 
-def kernel(signature: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Compile a function for exactly one signature, without the interpreter lock, cached on disk."""
+def kernel(signature: Any, name: str | None = None) -> Callable[[Callable[..., Any]], Any]:
+    """Compile a function for exactly one signature, without the interpreter lock, cached on disk.
+
+    ``name``: for functions that are made several times over with other constants. Each must have a name of its own:
+    Numba keeps functions of one name in one index, and processes that write to it at the same time can mix them up.
+    """
 
     def compiled(function: Callable[..., Any]) -> Any:
+        if name is not None:
+            function.__name__ = function.__qualname__ = name
         dispatcher = nb.njit(nogil=True, boundscheck=False)(function)
         dispatcher.enable_caching()
         dispatcher._cache._cache_file._source_stamp = FINGERPRINT
-        dispatcher.compile(signature)
+        with _alone(Path(dispatcher._cache.cache_path)):
+            dispatcher.compile(signature)
         dispatcher.disable_compile()
         return dispatcher
 
     return compiled
+
+
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """One process at a time: a second one waits while the first compiles, and then finds it in the cache."""
+    try:
+        import fcntl
+
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = open(folder / ".compiling", "w")
+    except (ImportError, OSError):  # no such locks, or nowhere to write: then nothing is cached either
+        yield
+        return
+    with lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 part = nb.njit(inline="always", boundscheck=False)

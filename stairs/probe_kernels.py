@@ -60,7 +60,7 @@ def probing(own: int, other: int, ordered: bool) -> Any:
     With fixed numbers the compiler unrolls the loops over components, which take most of the time otherwise.
     """
 
-    @kernel(PROBE)
+    @kernel(PROBE, f"probe_{own}_{other}_{'arriving' if ordered else 'filling'}")
     def probe(source, target, out, place, streams, marks, cursor, waiting):
         """Follow the chains of the source entries' keys; 1 when done, 0 when ``out`` is full.
 
@@ -151,7 +151,7 @@ FILLING = probing(0, 0, False)
 def scanning(ordered: bool) -> Any:
     """The same by nested loops: every source entry with every entry of the target."""
 
-    @kernel(PROBE)
+    @kernel(PROBE, f"scan_{'arriving' if ordered else 'filling'}")
     def scan(source, target, out, place, streams, marks, cursor, waiting):
         """The same by nested loops: compare each source entry with every entry of the target."""
         srec, _, sevents, smeta = source

@@ -174,3 +174,18 @@ def read_rows(state, start, order, streams, newest, out):
             stream = streams[j]
             behind = np.uint32(np.int32(newest[stream]) - records[slot, ROWS + j])
             out[i, stream] = newest[stream] - np.int64(behind)
+
+
+@kernel(nb.void(STATE, nb.int64, RECORDS, RECORDS, FLAGS))
+def owed(state, first, cuts, named, kept):
+    """Set ``kept`` for entries from ``first`` on whose rows are below the cuts of all named streams of some line."""
+    records = state[0]
+    mask = records.shape[0] - 1
+    for i in range(kept.shape[0]):
+        slot = np.uint64((first + i) & mask)
+        for e in range(cuts.shape[0]):
+            older = True
+            for j in range(cuts.shape[1]):
+                older &= (named[e, j] == 0) | (np.int32(records[slot, ROWS + j] - cuts[e, j]) < 0)
+            if older:
+                kept[i] = 1

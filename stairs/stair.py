@@ -27,6 +27,9 @@ AGES = 6
 SAMPLE = 1024
 """Entries looked at to see how many are live."""
 
+FILL = 1 << 14
+"""Holes that are filled in one go when all are."""
+
 REFRESH = 1 << 29
 """Ids after which bucket heads are refreshed, long before 32 bits come round."""
 
@@ -57,6 +60,8 @@ class Stair(Ring):
         self.leaf = carrier is None
         self.carrier = carrier
         self.component = component
+        self.partial = False
+        """It began empty and lacks what was there before, which another track makes."""
         self._holes: Holes | None = None
         self.filler: Callable[[Stair, Keys], None] | None = None
         self._keys_filled = 0
@@ -77,7 +82,7 @@ class Stair(Ring):
     @property
     def complete(self) -> bool:
         """Whether no hole is left. Then holes cost nothing."""
-        return self.holes is None
+        return self._holes is None and not self.partial
 
     @property
     def keys_filled(self) -> int:
@@ -232,6 +237,14 @@ class Stair(Ring):
         filled = self._fill(self.holes.settle(budget))
         self.close_if_done()
         return filled
+
+    def fill(self) -> None:
+        """Fill every hole."""
+        while self.holes is not None and not self.holes.passed:
+            self.settle(FILL)
+        if self.holes is not None:
+            self.promote(self.holes.known())
+            self.close_if_done()
 
     def _fill(self, keys: Keys) -> int:
         if len(keys):

@@ -131,7 +131,9 @@ def follow(case, engine, wanted):
 
 
 def demote(engine, seed):
-    """Turn some keys of every composite STAIR into holes, as a memory budget would."""
+    """Turn some keys of every composite STAIR into holes, as a memory budget would; never while two plans run."""
+    if len(engine._router.tracks) > 1 or engine._router.tracks[0].hybrid is not None:
+        return
     for stair in engine._router.stairs.values():
         keys = np.unique(stair.carrier.keys(stair.carrier.low, stair.carrier.tail))
         stair.demote(keys[np.random.default_rng(seed).random(len(keys)) < 0.5])

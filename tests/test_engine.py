@@ -681,13 +681,14 @@ class Eager(Migration):
     def __init__(self):
         self.told = []
 
-    def begin(self, created):
+    def begin(self, change):
+        created = change.shift()
         self.told.append([stair.name for stair in created])
         for stair in created:
             while not stair.complete:
                 stair.settle(1000)
 
-    def work(self, incomplete):
+    def work(self, change):
         raise AssertionError("nothing was left to do")
 
 

@@ -1,25 +1,103 @@
-"""What a migration technique is."""
+"""What a migration technique is, and what the engine offers it."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from stairs import Stair
 
 
-class Migration(ABC):
-    """Long work that is pumped: ``begin`` at a plan change, then ``work`` after every batch until all is done.
+class Box(Protocol):
+    """The new plan as a black box: it takes the batches that come in, and what it makes of them is dropped."""
 
-    A plan change keeps the STAIRs that both plans have and makes the others with nothing but holes. Whatever a
-    technique does or leaves undone, results are the same: a hole that is probed is filled first.
+    @property
+    def behind(self) -> int:
+        """Events that it was given and has not processed."""
+
+    def drain(self, events: int | None = None) -> None:
+        """Process what it was given, until at least so many events are done."""
+
+
+class Change(Protocol):
+    """A plan change under way. One of the first four starts it; whatever follows, results are exact."""
+
+    def shift(self) -> Sequence[Stair]:
+        """The new plan takes over. STAIRs that both plans have are kept; returns the others, which consist of holes,
+        each after those below it. A hole that is probed is filled first."""
+
+    def fork(self, held: bool) -> None:
+        """The new plan starts beside the old one, empty, with the rows to come; the old one goes on for whatever has
+        a row from before. ``held``: results of the new one wait until the old one has gone."""
+
+    def split(self, sharing: bool) -> None:
+        """The new plan takes over with empty STAIRs where the old one has none; of the old one goes on what they
+        lack. Without ``sharing`` the plans have only the rows in common."""
+
+    def box(self, replay: bool) -> Box:
+        """The new plan starts as a black box that shares nothing with the old one, which goes on as it was. With
+        ``replay`` it is given all live rows first."""
+
+    def swap(self) -> None:
+        """The black box takes over."""
+
+    @property
+    def boxed(self) -> Box | None:
+        """The new plan while it is a black box."""
+
+    @property
+    def turned_over(self) -> bool:
+        """Whether all rows from before the change have left their windows."""
+
+    @property
+    def last(self) -> int:
+        """Events of the last batch."""
+
+    @property
+    def running(self) -> bool:
+        """Whether another plan runs beside, or holes are left."""
+
+    @property
+    def incomplete(self) -> Sequence[Stair]:
+        """STAIRs of the new plan that have holes, each after those below it."""
+
+    @property
+    def age(self) -> float:
+        """Events since the change, in windows: 1 when as many rows have come as were live then."""
+
+    def expire(self) -> None:
+        """Stop whatever goes on only for rows that have left their windows."""
+
+    def compute(self, budget: int) -> None:
+        """Complete the lowest STAIR that began empty, up to so many keys, newest rows first; a complete one takes
+        work off the old plan."""
+
+    def finish(self) -> None:
+        """Complete all STAIRs of the new plan now, and stop everything else."""
+
+
+class Migration(ABC):
+    """Long work that is pumped: ``begin`` at a plan change, then ``work`` after every batch until ``done``.
+
+    Whatever a technique does or leaves undone, results are the same.
     """
 
-    def begin(self, created: Sequence[Stair]) -> None:  # noqa: B027 - a hook that may be left alone
-        """The plan has changed; these STAIRs are new and consist of holes, each after those below it."""
+    def begin(self, change: Change) -> None:
+        """A plan is to be changed; another change may still be under way."""
+        change.shift()
 
     @abstractmethod
-    def work(self, incomplete: Sequence[Stair]) -> None:
-        """A batch is done; these STAIRs still have holes. Fill some, within a budget."""
+    def work(self, change: Change) -> None:
+        """A batch is done. Go on, within a budget."""
+
+    def done(self, change: Change) -> bool:
+        """Whether nothing is left to do."""
+        return not change.running
+
+
+def whole(what: str, value: object) -> None:
+    """Refuse what is not a whole number of at least 0."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise ValueError(f"{what} is a number of keys a batch, 0 or more, not {value!r}")

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attrs import field, frozen
 
-from policies.migration.base import Migration
-
-if TYPE_CHECKING:
-    from stairs import Stair
+from policies.migration.base import Change, Migration, whole
 
 
 @frozen
 class Jisc(Migration):
     """Fill a hole when it is first probed (JISC, section 4), and up to ``background`` holes a batch besides.
+
+    Filling starts at the highest complete STAIR below that is keyed alike (Procedure 3), on trees of any shape.
 
     Departures from the paper: what is filled is known per key, not by the *fresh* and *attempted* marks of section
     4.4, which lose and repeat results; and completion does not wait for probes. Two ends close in on the rows from
@@ -28,13 +26,10 @@ class Jisc(Migration):
 
     @background.validator
     def _check(self, attribute: Any, value: Any) -> None:
-        if not isinstance(value, int) or value < 0:
-            raise ValueError(
-                f"Jisc(background=...) is the number of keys to fill a batch, 0 or more, not {value!r}"
-            )
+        whole("Jisc(background=...)", value)
 
-    def work(self, incomplete: Sequence[Stair]) -> None:
+    def work(self, change: Change) -> None:
         """Spend the budget on the lowest STAIRs first: those above are filled from them."""
         budget = self.background
-        for stair in incomplete:
+        for stair in change.incomplete:
             budget -= stair.settle(budget)

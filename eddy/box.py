@@ -1,0 +1,107 @@
+"""A plan as a black box: it takes batches, returns results, and shares nothing with the plan in use.
+
+The generalised techniques (HybMig, section 4) need no more of a plan than this, so they would do for any operator.
+A box has rows of its own: those it is given.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+from attrs import define, field, frozen
+from numpy.typing import NDArray
+
+from eddy.intake import Arrivals, Part
+from eddy.itinerary import Compiler
+from eddy.leaf import StreamState
+from eddy.plan import Plan
+from eddy.router import Router
+
+PIECE = 4096
+"""Old rows that are replayed at a time."""
+
+
+@frozen(eq=False)
+class Batch:
+    """Arrivals, with what the windows say of them."""
+
+    arrivals: Arrivals
+    marks: NDArray[np.int32]
+    lows: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    """Low-water rows and next rows before the batch."""
+
+
+@define(eq=False)
+class Box:
+    """A plan that runs apart. What it is given waits until it is drained."""
+
+    streams: list[StreamState]
+    router: Router
+    firsts: NDArray[np.int64]
+    """The first row of each stream that it may be given."""
+    _waiting: deque[Batch] = field(factory=deque, init=False)
+
+    @property
+    def behind(self) -> int:
+        """Events that wait."""
+        return sum(len(batch.arrivals.streams) for batch in self._waiting)
+
+    def feed(self, batch: Batch) -> None:
+        self._waiting.append(batch)
+
+    def drain(self, events: int | None = None) -> None:
+        """Process what waits, first come first served, until at least so many events are done; results are dropped."""
+        done = 0
+        while self._waiting and (events is None or done < events):
+            batch = self._waiting.popleft()
+            self._process(batch)
+            done += len(batch.arrivals.streams)
+
+    def _process(self, batch: Batch) -> None:
+        router, lows = self.router, np.maximum(batch.lows, self.firsts)
+        router.begin(lows.astype(np.int32), lows, batch.counts, 0)
+        for stream in self.streams:
+            stream.payload.retain_from(int(lows[stream.number]))
+        router.leaves.append(batch.arrivals.parts)
+        router.newest = np.array([stream.payload.next_row for stream in self.streams])
+        router.run(batch.marks, 0)
+
+
+def new_box(
+    make: Callable[[int, int], StreamState],
+    firsts: Sequence[int],
+    compiler: Compiler,
+    router: Router,
+    nested: bool,
+    plan: Plan,
+) -> Box:
+    """An empty box whose streams begin with the rows ``firsts``; ``make`` makes a stream by number and first row."""
+    streams = [make(number, first) for number, first in enumerate(firsts)]
+    box = Box(streams, Router(compiler, streams, nested, router.bounded), np.array(firsts, np.int64))
+    box.router.install(plan, fresh=True)
+    return box
+
+
+def history(streams: Sequence[StreamState], lows: NDArray[np.int64]) -> Iterator[Batch]:
+    """The live rows as batches, stream by stream.
+
+    All of them are live together, so what a plan makes of them does not depend on their order.
+    """
+    counts = lows.copy()
+    for stream in streams:
+        s, stop = stream.number, stream.payload.next_row
+        for first in range(int(lows[s]), stop, PIECE):
+            n = min(PIECE, stop - first)
+            rows = np.arange(first, first + n)
+            columns = {name: stream.payload.storage(name, rows) for name in stream.payload.columns}
+            keys = {c: stream.stored_keys(c, first, n) for c in stream.classes}
+            kept = stream.kept(first, n)
+            flags = None if kept.all() else kept
+            part = Part(s, columns, keys, flags, np.arange(n, dtype=np.int32))
+            marks = np.broadcast_to(lows.astype(np.int32), (n, len(lows))).copy()
+            arrivals = Arrivals(np.full(n, s, np.int32), None, (part,))
+            yield Batch(arrivals, marks, lows.copy(), counts.copy())
+            counts[s] = first + n

@@ -1,0 +1,69 @@
+"""A track: a plan with its STAIRs, run over every batch. Most of the time there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from attrs import define, field
+from numpy.typing import NDArray
+
+from eddy.binding import Halt
+from eddy.duty import Duty
+from eddy.hybrid import Hybrid
+from eddy.itinerary import RoutingTable, StairId
+from eddy.plan import Plan
+from eddy.program import Program
+from stairs import Ring, Stair
+
+
+@define(eq=False)
+class Track:
+    """Tracks share the leaves; where one is younger, it does not see the rows from before it was born."""
+
+    plan: Plan
+    table: RoutingTable
+    stairs: dict[StairId, Stair]
+    carriers: dict[StairId, StairId]
+    halts: list[Halt]
+    program: Program
+    born: NDArray[np.int64] | None = None
+    """The first row of each stream that it sees; None: all rows."""
+    duty: Duty | None = None
+    """What it still owes at its root, where a younger track makes the rest."""
+    hybrid: Hybrid | None = None
+    """Two plans in one."""
+    held: Ring | None = None
+    """Where its results go if they are not to be emitted yet."""
+    shadows: dict[StairId, Stair] = field(factory=dict)
+    """STAIRs that are being completed, to take the place of those with the same name."""
+    rows: int = 0
+    """Arrivals that went through it while there was another."""
+    emitted: int = 0
+    """Results made while there was another."""
+
+    @property
+    def places(self) -> list[Ring]:
+        """Rings of its own for entries that are not stored."""
+        return [halt.out for halt in self.halts[:-1] if halt.stair is None]
+
+    @property
+    def duties(self) -> list[Duty]:
+        """All that it owes."""
+        found = [] if self.duty is None else [self.duty]
+        return found + ([] if self.hybrid is None else [task.duty for task in self.hybrid.tasks])
+
+    @property
+    def every_stair(self) -> list[Stair]:
+        return [*self.stairs.values(), *self.shadows.values()]
+
+    def marks(self, marks: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Low-water marks as this track sees them: what came before it is not live."""
+        if self.born is None:
+            return marks
+        born = self.born.astype(np.int32)
+        return np.where(born - marks > 0, born, marks)
+
+    def lows(self, lows: Sequence[int]) -> list[int]:
+        """The same for the low-water rows of all streams."""
+        return list(lows) if self.born is None else np.maximum(self.born, lows).tolist()

@@ -1,0 +1,39 @@
+"""Generalised HybMig."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from attrs import field, frozen
+
+from policies.migration.base import Change, Migration
+
+
+@frozen
+class Ghm(Migration):
+    """Feed both plans, the new one from a queue that starts with the live rows; swap when it is empty (HybMig, 4.3).
+
+    The plans are black boxes. The new plan has low priority: after each batch it gets ``share`` times as many events
+    of its queue as the batch had. Above 1 it catches up, however fast the streams are. All output is the old plan's
+    until the swap. A change during a change starts anew. Use it in place of `Gpt` when windows are long.
+    """
+
+    share: float = field(default=2.0)
+
+    @share.validator
+    def _check(self, attribute: Any, value: Any) -> None:
+        if not isinstance(value, (int, float)) or not value > 1:
+            raise ValueError(
+                f"Ghm(share=...) must be above 1, or the new plan never catches up, not {value!r}"
+            )
+
+    def begin(self, change: Change) -> None:
+        change.box(replay=True)
+
+    def work(self, change: Change) -> None:
+        box = change.boxed
+        if box is None:
+            return
+        box.drain(int(self.share * change.last) + 1)
+        if box.behind == 0:
+            change.swap()

@@ -1,0 +1,24 @@
+"""Generalised Moving State."""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+from policies.migration.base import Change, Migration
+
+
+@frozen
+class Gms(Migration):
+    """Replay the live rows through the new plan, drop what comes out, swap (HybMig, section 4.1).
+
+    The plans are black boxes: nothing is matched or moved. The pause is as long as the new plan takes for a window.
+    Use it when a plan holds state that no other technique can take over.
+    """
+
+    def begin(self, change: Change) -> None:
+        box = change.box(replay=True)
+        box.drain()
+        change.swap()
+
+    def work(self, change: Change) -> None:
+        """Nothing is left, except after a restart: then holes fill when they are probed."""

@@ -1,0 +1,31 @@
+"""Generalised Parallel Track."""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+from policies.migration.base import Change, Migration
+
+
+@frozen
+class Gpt(Migration):
+    """Feed both plans until the new one has seen a whole window, then swap (HybMig, section 4.2).
+
+    The plans are black boxes. All output is the old plan's until the swap; the new one's goes nowhere. After
+    ``patience`` windows, where a stream is silent, the live rows are replayed instead, as in `Gms`. A change during a
+    change starts anew. Use it when output must not be delayed at all and a window of double work is no matter.
+    """
+
+    patience: float = 4.0
+
+    def begin(self, change: Change) -> None:
+        change.box(replay=False)
+
+    def work(self, change: Change) -> None:
+        if change.boxed is None:
+            return
+        if change.age > self.patience and not change.turned_over:
+            change.box(replay=True)
+        change.boxed.drain()
+        if change.turned_over or change.age > self.patience:
+            change.swap()

@@ -1,0 +1,57 @@
+"""HybMig."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from attrs import field, frozen
+
+from policies.migration.base import Change, Migration, whole
+
+
+@frozen
+class HybMig(Migration):
+    """The new plan takes over with the states it shares; the old one makes only what the others lack (HybMig, 3).
+
+    Subqueries that both plans have are shared and run once (3.1; ``sharing=False`` shares the rows alone). What the old
+    plan owes is a table of characteristics: for each pair of shared states that the new plan joins first, both old
+    (3.2). A composite that violates every entry is dropped where it arises, and a stream that violates all of them by
+    itself never enters the old plan. Old results of an event come before new ones (3.3): both go to one ring, sorted
+    by event, which is what merging two queues would give.
+
+    ``background`` keys a batch are computed for the lowest state that is not complete, newest rows first (3.4). When a
+    state is complete the table shrinks. Departures: the printed rule loses results (a row that met the state before
+    must still be served by the old plan), so an entry then keeps a cut-off for the sibling's streams; composites from
+    shared states count as old only if all their rows are; and the state is completed beside the one in use, since
+    entries need no order.
+
+    It ends when in each entry one stream has turned over, or all states are there; after ``patience`` windows, where
+    streams are silent, the rest is computed at once. A change during a change finishes the first one so.
+
+    Use it for long windows, when neither a pause nor double work will do.
+    """
+
+    sharing: bool = True
+    background: int = field(default=0)
+    patience: float = field(default=4.0)
+
+    @background.validator
+    def _check(self, attribute: Any, value: Any) -> None:
+        whole("HybMig(background=...)", value)
+
+    @patience.validator
+    def _check_patience(self, attribute: Any, value: Any) -> None:
+        if not isinstance(value, (int, float)) or not value > 0:
+            raise ValueError(f"HybMig(patience=...) is a number of windows above 0, not {value!r}")
+
+    def begin(self, change: Change) -> None:
+        if change.running:
+            change.finish()
+        change.split(self.sharing)
+
+    def work(self, change: Change) -> None:
+        change.expire()
+        if self.background and change.running:
+            change.compute(self.background)
+        if change.running and change.age > self.patience:
+            change.finish()
