@@ -394,23 +394,26 @@ class Eddy:
     def _change(self, plan: Plan) -> None:
         if plan == self._plan:
             return
-        change = self._new_change(plan)
-        for other in self._changes:
-            other.boxed = None  # a black box for a plan that nobody wants any more
-        self._changes.append(change)
-        self._plan = plan
-        self._migrations += 1
+        change, tracks = self._new_change(plan), self._router.tracks
         try:
+            self._changes.append(change)
             self._pump(change, self.migration.begin)
         except BaseException as error:
-            self._broken = error
+            self._changes.remove(change)
+            if self._router.tracks is not tracks:
+                self._broken = error
             raise
+        for other in self._changes[:-1]:
+            other.boxed = None  # a black box for a plan that nobody wants any more
+        self._plan = plan
+        self._migrations += 1
 
     def _resume(self) -> None:
         """After loading a snapshot, composites are holes: that is a change under way, to the plan itself."""
         change = self._new_change(self._plan)
         if change.running:
             self._changes.append(change)
+            self._pump(change, self.migration.resume)
 
     def _new_change(self, plan: Plan) -> Change:
         technique = type(self.migration).__name__

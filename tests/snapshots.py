@@ -8,19 +8,6 @@ import zipfile
 from collections import Counter
 
 import eddy
-from policies import Migration
-
-
-class Eager(Migration):
-    """Fills every hole at once, lowest STAIRs first."""
-
-    def begin(self, created):
-        for stair in created:
-            while not stair.complete:
-                stair.settle(1000)
-
-    def work(self, incomplete):
-        pass
 
 
 def counts(engine):

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import eddy
-from policies import Jisc, Routing
+from policies import Jisc, MovingState, Routing
 from tests.cases import expected, make_engine, make_query, step_events
 from tests.checks import Book, judge, push, refuse
-from tests.snapshots import Eager, counts, feed, header_of, plain, rows_of, zoned
+from tests.snapshots import counts, feed, header_of, plain, rows_of, zoned
 from tests.strategies import Drawn, large_cases, plan, small_cases
 
 base = settings().max_examples
@@ -60,7 +60,7 @@ def moments(data, case, most):
         return {}
     pick = Drawn(data.draw)
     chosen = data.draw(st.sets(st.integers(0, len(case.steps) - 1), min_size=1, max_size=most))
-    changes = {"batch_size": [1, 5, 4096], "joins": ["hash", "nested"], "migration": [Eager()]}
+    changes = {"batch_size": [1, 5, 4096], "joins": ["hash", "nested"], "migration": [MovingState()]}
     return {
         number: {
             **({"plan": plan(pick, list(case.streams))} if pick.chance(40) else {}),
@@ -118,7 +118,7 @@ def test_composites_are_holes_after_loading_and_fill_on_demand(tmp_path):
     assert (stair.live, stair.complete) == (0, False)
     assert len(loaded.push("C", {"x": [3, 3, 4]})) == 3
     assert loaded.statistics().stairs[0].live == 2
-    (stair,) = eddy.Eddy.load(tmp_path / "abc.eddy", migration=Eager()).statistics().stairs
+    (stair,) = eddy.Eddy.load(tmp_path / "abc.eddy", migration=MovingState()).statistics().stairs
     assert (stair.live, stair.complete) == (100, True)
 
 

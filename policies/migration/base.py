@@ -92,6 +92,9 @@ class Migration(ABC):
     def work(self, change: Change) -> None:
         """A batch is done. Go on, within a budget."""
 
+    def resume(self, change: Change) -> None:  # noqa: B027 - a hook that may be left alone
+        """A snapshot was loaded, in which composites are holes: as after a change that kept no STAIR."""
+
     def done(self, change: Change) -> bool:
         """Whether nothing is left to do."""
         return not change.running

@@ -27,6 +27,8 @@ class EagerStairs(Migration):
             stair.fill()
 
     def work(self, change: Change) -> None:
-        """Nothing is left, except after a restart."""
+        """Nothing is left to do."""
+
+    def resume(self, change: Change) -> None:
         for stair in change.incomplete:
             stair.fill()

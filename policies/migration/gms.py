@@ -21,4 +21,4 @@ class Gms(Migration):
         change.swap()
 
     def work(self, change: Change) -> None:
-        """Nothing is left, except after a restart: then holes fill when they are probed."""
+        """Nothing is left to do; after a restart holes fill when they are probed."""

@@ -22,6 +22,8 @@ class MovingState(Migration):
             stair.fill()
 
     def work(self, change: Change) -> None:
-        """Nothing is left, except after a restart."""
+        """Nothing is left to do."""
+
+    def resume(self, change: Change) -> None:
         for stair in change.incomplete:
             stair.fill()
