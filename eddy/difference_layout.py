@@ -22,6 +22,8 @@ from typing import Any
 
 from numba import int8, int32, int64, njit, types, uint8
 
+from stairs import prefetch
+
 HASH, NEXT, HEAD, STAMP, COUNTS = range(5)
 """An entry: hash, next entry of the bucket, first row of its list, the order under which the list was last seen to be
 without holes; then the live rows of each inner stream of the column; then the key, in halves."""
@@ -75,7 +77,7 @@ CHANGES = types.Tuple((int64[::1], int8[::1], int32[::1], int64[::1]))
 def _fingerprint() -> tuple[str, int]:
     """One stamp for all these files: kernels contain functions and numbers of the others, and Numba looks at one."""
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("difference_*.py")):
+    for path in (*sorted(Path(__file__).parent.glob("difference_*.py")), Path(prefetch.__file__)):
         digest.update(path.read_bytes())
     return digest.hexdigest(), 0
 
@@ -84,7 +86,7 @@ _FINGERPRINT = _fingerprint()
 
 part = njit(_nrt=False, inline="always")
 """For a piece of a kernel, which becomes part of each. No memory is managed in these: they make no arrays, and counting
-the references to those they are given, with atomic operations at every turn, took three quarters of the time."""
+the references to those they are given, with atomic operations at every turn, took more than half of the time."""
 
 routine = njit(_nrt=False)
 """The same for a piece that is called, since it is long, and not needed at every event."""
