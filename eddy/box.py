@@ -7,17 +7,15 @@ A box has rows of its own: those it is given.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from attrs import define, field, frozen
 from numpy.typing import NDArray
 
 from eddy.intake import Arrivals, Part
-from eddy.itinerary import Compiler
 from eddy.leaf import StreamState
-from eddy.plan import Plan
-from eddy.router import Router
 
 PIECE = 4096
 """Old rows that are replayed at a time."""
@@ -39,7 +37,8 @@ class Box:
     """A plan that runs apart. What it is given waits until it is drained."""
 
     streams: list[StreamState]
-    router: Router
+    router: Any
+    """A router, or a chain of set differences."""
     firsts: NDArray[np.int64]
     """The first row of each stream that it may be given."""
     _waiting: deque[Batch] = field(factory=deque, init=False)
@@ -67,22 +66,8 @@ class Box:
             stream.payload.retain_from(int(lows[stream.number]))
         router.leaves.append(batch.arrivals.parts)
         router.newest = np.array([stream.payload.next_row for stream in self.streams])
-        router.run(batch.marks, 0)
-
-
-def new_box(
-    make: Callable[[int, int], StreamState],
-    firsts: Sequence[int],
-    compiler: Compiler,
-    router: Router,
-    nested: bool,
-    plan: Plan,
-) -> Box:
-    """An empty box whose streams begin with the rows ``firsts``; ``make`` makes a stream by number and first row."""
-    streams = [make(number, first) for number, first in enumerate(firsts)]
-    box = Box(streams, Router(compiler, streams, nested, router.bounded), np.array(firsts, np.int64))
-    box.router.install(plan, fresh=True)
-    return box
+        firsts = self.firsts.astype(np.int32)
+        router.run(np.where(firsts - batch.marks > 0, firsts, batch.marks), 0)
 
 
 def history(streams: Sequence[StreamState], lows: NDArray[np.int64]) -> Iterator[Batch]:

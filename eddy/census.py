@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from eddy.chain import Chain
 from eddy.explain import key_text
+from eddy.itinerary import StairId
 from eddy.statistics import StairStatistics, Statistics, StreamStatistics
 
 if TYPE_CHECKING:
@@ -15,28 +19,15 @@ if TYPE_CHECKING:
 
 def take_census(engine: Eddy) -> Statistics:
     """The statistics of an engine. Looks at every composite once, to tell the live from the dead."""
-    lowwater, names = engine._lowwater, engine.query.names
+    lowwater = engine._lowwater
     marks = lowwater.lows.astype(np.int32)
     lows, counts = lowwater.lows.tolist(), lowwater.counts.tolist()
     streams = tuple(
         StreamStatistics(s.name, counts[i] - engine._first_row, counts[i] - lows[i], s.nbytes)
         for i, s in enumerate(engine._streams)
     )
-    newest = engine._router.tracks[-1]
-    stairs = tuple(
-        StairStatistics(
-            f"{stair.name} by {key_text(engine.query, wanted.key)}{' (former plan)' * (track is not newest)}",
-            tuple(names[s] for s in wanted.streams),
-            stair.live(track.marks(marks)),
-            stair.nbytes,
-            stair.complete,
-            stair.fraction,
-            stair.keys_filled,
-            0 if stair.holes is None else stair.holes.counts()[1],
-        )
-        for track in engine._router.tracks
-        for wanted, stair in track.stairs.items()
-    )
+    chain = isinstance(engine._router, Chain)
+    stairs = engine._router.census() if chain else tuple(_stairs(engine, marks))
     held = sum(s.bytes for s in streams) + sum(s.bytes for s in stairs)
     return Statistics(
         plan=engine.plan,
@@ -45,8 +36,29 @@ def take_census(engine: Eddy) -> Statistics:
         migrations=engine._migrations,
         keys_filled=engine._router.keys_filled,
         composites_filled=engine._router.composites_built,
-        bytes=held + engine._router.nbytes + engine._pool.nbytes + lowwater.nbytes,
+        bytes=held + engine._router.nbytes + engine._pool.nbytes + lowwater.nbytes + engine._output.nbytes,
         streams=streams,
         stairs=stairs,
         history=(*engine._log, *(change.statistics() for change in engine._changes)),
     )
+
+
+def _stairs(engine: Eddy, marks: NDArray[np.int32]) -> Iterator[StairStatistics]:
+    """Those of the current plan, and of plans that run beside it."""
+    names, newest = engine.query.names, engine._router.tracks[-1]
+    for track in engine._router.tracks:
+        for stop in track.table.stops:
+            wanted = stop.out
+            if isinstance(wanted, StairId):
+                stair = track.stairs[wanted]
+                former = track is not newest or all(step.duty is not None for step in stop.steps)
+                yield StairStatistics(
+                    f"{stair.name} by {key_text(engine.query, wanted.key)}{' (former plan)' * former}",
+                    tuple(names[s] for s in wanted.streams),
+                    stair.live(track.marks(marks)),
+                    stair.nbytes,
+                    stair.complete,
+                    stair.fraction,
+                    stair.keys_filled,
+                    0 if stair.holes is None else stair.holes.counts()[1],
+                )

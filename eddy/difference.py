@@ -140,10 +140,17 @@ class Difference:
 
     def _settle(self) -> None:
         """Settle holes in the background. When the oldest row is reached none is left."""
+        if self.background:
+            self.settle(self.background)
+        elif self._newest < int(self._store.table[layout.LOW, 0]):
+            self._open = self._newest
+
+    def settle(self, budget: int) -> None:
+        """Settle up to so many holes now, those of the newest rows first."""
         low = int(self._store.table[layout.LOW, 0])
-        if self.background and self._newest >= low:
+        if self._newest >= low:
             self._newest = settle(
-                self._plan, self._store.directory, self._store.base, self._newest, low, self.background
+                self._plan, self._store.directory, self._store.base, self._newest, low, budget
             )
         if self._newest < low:
             self._open = self._newest

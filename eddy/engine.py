@@ -13,8 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eddy import snapshot
-from eddy.box import Batch, Box, new_box
+from eddy.box import Batch, Box, history
 from eddy.census import take_census
+from eddy.chain import Chain
+from eddy.chain_plan import Subtractions, parse_subtractions
 from eddy.change import Change
 from eddy.chunks import chunks
 from eddy.errors import BatchError, EddyError, PlanError, StateError
@@ -26,6 +28,7 @@ from eddy.intake import Arrivals, Intake, stored_columns
 from eddy.itinerary import Compiler
 from eddy.leaf import StreamState
 from eddy.lowwater import LowWater
+from eddy.output import GroupedOutput, Output, SignedOutput
 from eddy.payload import Payload
 from eddy.plan import Plan, connected_order, left_deep, parse_plan
 from eddy.query import Query
@@ -61,6 +64,7 @@ class Eddy:
         batch_size: int = 4096,
         joins: str = "hash",
         seed: int = 0,
+        retractions: bool = False,
         _first_row: int = 0,
     ) -> None:
         if not isinstance(query, Query):
@@ -73,6 +77,8 @@ class Eddy:
         self.routing = _policy("routing", routing, Routing, Fixed())
         self.migration = _policy("migration", migration, Migration, Jisc())
         self.feedback = _policy("feedback", feedback, Feedback, NoFeedback())
+        self.retractions = _flag("retractions", retractions)
+        self._check_technique()
         self.batch_size = _whole("batch_size", batch_size)
         self.joins = joins
         self.seed = seed
@@ -87,8 +93,8 @@ class Eddy:
         self._intake = Intake(query, self._pool, stored)
         self._lowwater = LowWater(*query.window_table(), _first_row)
         self._history = History()
-        bounded = [not isinstance(stream.window, Unbounded) for stream in query.streams.values()]
-        self._router = Router(self._compiler, self._streams, joins == "nested", bounded)
+        self._output = self._make_output()
+        self._router = self._make_router(self._streams)
         self._router.install(self._plan, fresh=True)
         self._events = self._results = self._migrations = 0
         self._decided = 0
@@ -114,8 +120,39 @@ class Eddy:
                 state.indexes[residual] = (form.index, SortedIndex())
         return state
 
-    def _parse(self, plan: str | None) -> Plan:
+    def _make_output(self) -> Output:
+        if self.query.aggregates:
+            return GroupedOutput(self.query, self._pool)
+        if self.retractions or self.query.minus:
+            return SignedOutput(self.query, self._pool)
+        return Output(self.query, self._pool)
+
+    def _make_router(self, streams: list[StreamState]) -> Any:
+        """What runs batches over these streams: a router, or for a set difference a chain, which has the same doors."""
+        if self.query.minus:
+            return Chain(self.query, self._compiler, streams)
+        bounded = [not isinstance(stream.window, Unbounded) for stream in self.query.streams.values()]
+        return Router(self._compiler, streams, self.joins == "nested", bounded)
+
+    def _check_technique(self) -> None:
+        name = type(self.migration).__name__
+        if self.query.minus and self.migration.joins_only:
+            raise EddyError(
+                f"{name} cannot migrate a set difference: it tells results apart by their old and new rows, but here "
+                "they depend on rows that are not in them. Use Jisc, MovingState, EagerStairs, Gms, Gpt or Ghm"
+            )
+        if getattr(self.migration, "order", "max") == "pt" and (self.retractions or self.query.aggregates):
+            raise EddyError(
+                f'{name}(order="pt") holds results back, so they could be withdrawn before they are given: '
+                'use order="max" with retractions and aggregates'
+            )
+
+    def _parse(self, plan: str | None) -> Any:
         names = self.query.names
+        if self.query.minus:
+            inner = [minus.stream for minus in self.query.minus]
+            base = self.query.base or ""
+            return Subtractions(base, tuple(inner)) if plan is None else parse_subtractions(plan, base, inner)
         if plan is None:
             return left_deep(connected_order(names[0], names, self._compiler.connected))
         return parse_plan(plan, names, self._compiler.connected)
@@ -172,7 +209,8 @@ class Eddy:
             max_rows = _whole("max_rows", max_rows)
         self._check_ready("push more")
         if self._pool.wants_sweep:  # before the batch is encoded: its codes are in no payload yet
-            self._pool.sweep(codes for stream in self._streams for codes in stream.payload.codes_in_use())
+            in_use = [codes for stream in self._streams for codes in stream.payload.codes_in_use()]
+            self._pool.sweep((*in_use, *self._output.codes_in_use()))
         self._decide()
         arrivals = self._intake.admit(batches)
         self._handout.begin(self._streams, self._lowwater.lows.tolist())
@@ -237,7 +275,7 @@ class Eddy:
         self._events += len(arrivals.streams)
         if not results:
             return self._nothing()
-        emitted = self._handout.give(emit(self.query, router, router.results[ring], self._fetch))
+        emitted = self._handout.give(self._output.of(router, ring, self._streams, self._fetch))
         self._results += len(emitted)
         self._finish(len(emitted))
         return emitted
@@ -287,7 +325,10 @@ class Eddy:
             name = self.query.names[number]
             return self._stream(number, name, set(self._streams[number].payload.columns), first)
 
-        return new_box(stream, firsts, self._compiler, self._router, self.joins == "nested", plan)
+        streams = [stream(number, first) for number, first in enumerate(firsts)]
+        router = self._make_router(streams)
+        router.install(plan, fresh=True)
+        return Box(streams, router, np.array(firsts, np.int64))
 
     def _adopt(self, box: Box) -> None:
         """Another plan takes over with rows of its own."""
@@ -340,10 +381,13 @@ class Eddy:
         primed = False
         try:
             for piece in pieces:
-                self._process(piece, results=False)
+                whole = self._process(piece, results=self._output.signed)
                 if not primed:
                     primed = True
                     yield None
+                if self._output.signed:  # withdrawals are found for a batch at a time
+                    yield from self._give_released(whole).pieces(max_rows)
+                    continue
                 made = 0
                 for ring in chunks(self._router, max_rows, self._handout.ring):
                     made += len(ring)
@@ -368,7 +412,7 @@ class Eddy:
         try:
             self._finish()
             for piece in pieces:
-                self._process(piece, results=False)
+                self._process(piece, results=self._output.signed)
                 self._finish()
         except BaseException as error:
             self._broken = error
@@ -415,6 +459,23 @@ class Eddy:
             self._changes.append(change)
             self._pump(change, self.migration.resume)
 
+    def _recall(self) -> None:
+        """After loading a snapshot: what stands follows from the live rows, so it is made again from them."""
+        if not self._output.signed:
+            return
+        lows = self._lowwater.lows.copy()
+        box = self._box(self._plan, lows.tolist())
+        standing: list[NDArray[np.int64]] = [np.empty((0, len(self.query.names)), np.int64)]
+        for batch in history(self._streams, lows):
+            box.feed(batch)
+            box.drain()
+            if not self.query.minus:
+                standing.append(emit(self.query, box.router, box.router.results[0], self._fetch).rows)
+        if self.query.minus:  # its chain has no other way to learn of the rows
+            self._router, self._streams = box.router, box.streams
+            standing.append(box.router.standing())
+        self._output.restore(np.concatenate(standing), self._streams)
+
     def _new_change(self, plan: Plan) -> Change:
         technique = type(self.migration).__name__
         return Change(plan, self._plan, technique, self._events, self._router, self._lowwater, self._box)
@@ -447,6 +508,7 @@ class Eddy:
         batch_size: int | None = None,
         joins: str | None = None,
         seed: int | None = None,
+        retractions: bool | None = None,
     ) -> Eddy:
         """An engine that goes on where the saved one stood, and gives exactly the results that it would have given.
 
@@ -461,7 +523,7 @@ class Eddy:
             "migration": migration,
             "feedback": feedback,
         }
-        options |= {"batch_size": batch_size, "joins": joins, "seed": seed}
+        options |= {"batch_size": batch_size, "joins": joins, "seed": seed, "retractions": retractions}
         return snapshot.load(cls, path, query, options)
 
     # -- what goes on ----------------------------------------------------------------------------------------------
@@ -474,6 +536,13 @@ class Eddy:
         """The plan, its STAIRs and how full each is, as text."""
         return explain(self.query, self._plan, self.statistics())
 
+    def table(self) -> Result:
+        """The groups of an aggregate as they are now, one row each; without GROUP BY one row, always."""
+        if not isinstance(self._output, GroupedOutput):
+            raise EddyError("table() shows the groups of an aggregate: give the query aggregates")
+        self._check_ready("ask")
+        return self._output.table()
+
     def why_not(self, /, **rows: int) -> Explanation:
         """Why these rows, one of each stream by number, gave no result: `print(engine.why_not(A=12, B=40, C=7))`.
 
@@ -483,6 +552,10 @@ class Eddy:
         """
         if self._broken is not None:
             self._check_ready("ask")
+        if self.query.minus:
+            raise EddyError(
+                "why and why_not explain joins, not set differences: read the signs of its results"
+            )
         inquiry = Inquiry(
             self.query, self._streams, self._lowwater, self._history, self._events, self._first_row
         )
@@ -507,6 +580,12 @@ def _whole(what: str, given: Any) -> int:
     if number < 1 or isinstance(given, bool):
         raise EddyError(f"{what} must be a whole number of at least 1, not {given!r}")
     return number
+
+
+def _flag(what: str, given: Any) -> bool:
+    if not isinstance(given, bool):
+        raise EddyError(f"{what} is True or False, not {given!r}")
+    return given
 
 
 def _policy(what: str, given: Any, kind: type, default: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from eddy.chain_plan import Subtractions
 from eddy.itinerary import Key
 from eddy.plan import Join, Leaf, Node, Orderings, Plan
 from eddy.query import Query
@@ -16,7 +17,7 @@ def key_text(query: Query, key: Key) -> str:
     return ", ".join(names) if names else "nothing (a cross product)"
 
 
-def explain(query: Query, plan: Plan, statistics: Statistics) -> str:
+def explain(query: Query, plan: Plan | Subtractions, statistics: Statistics) -> str:
     """The plan as a tree, top down, with the state of every STAIR beside it."""
     streams = {stream.name: stream for stream in statistics.streams}
     stairs = {frozenset(stair.streams): stair for stair in statistics.stairs}
@@ -24,7 +25,10 @@ def explain(query: Query, plan: Plan, statistics: Statistics) -> str:
         f"plan {plan}",
         f"{_count(statistics.events, 'event')}, {_count(statistics.results, 'result')}, {_size(statistics.bytes)}",
     ]
-    if isinstance(plan, Orderings):
+    if isinstance(plan, Subtractions):
+        lines += [f"  {_state(stair)}" for stair in reversed(statistics.stairs)]
+        lines += [f"  {_stream(query, streams[name])}" for name in (plan.base, *plan.order)]
+    elif isinstance(plan, Orderings):
         for name, order in plan.orders.items():
             lines.append(f"  {name} visits {', then '.join(order)}")
         lines += [f"  {_stream(query, streams[name])}" for name in query.names]
@@ -57,9 +61,16 @@ def _stream(query: Query, stream: StreamStatistics) -> str:
     return f"{stream.name} {window}: {stream.live:,} live of {stream.rows:,} rows, {_size(stream.bytes)}"
 
 
+def _state(stair: StairStatistics) -> str:
+    state = "complete" if stair.complete else f"{stair.fraction:.0%} of the rows settled"
+    return f"state {stair.name}: {stair.live:,} rows, {state}"
+
+
 def _stair(stair: StairStatistics) -> str:
     state = "complete"
-    if not stair.complete:
+    if not stair.complete and stair.fraction == 1.0:
+        state = "what came since the change; the former plan makes the rest"
+    elif not stair.complete:
         state = (
             f"{_count(stair.keys_filled, 'key')} filled, {_count(stair.holes, 'known hole')}, "
             f"rows from before the change {stair.fraction:.0%} settled"

@@ -208,13 +208,18 @@ class Intake:
         for key_class, member in self._keyed[name]:
             found = columns[member]
             keys[key_class.index], valid = key_class.encode(name, found.values, found.valid)
-            if valid is not None:
+            if (
+                valid is not None and name != self.query.base
+            ):  # what nothing matches is a result of a difference
                 kept = valid if kept is None else kept & valid
         return Part(self.number[name], columns, keys, None if kept is None else kept.astype(np.uint8), events)
 
 
 def stored_columns(query: Query) -> dict[str, set[str]]:
-    """The columns that are kept while a row is live: selected ones, those that predicates read later, string keys."""
+    """The columns that are kept while a row is live: selected ones, those that predicates read later, string keys.
+
+    Of the base of a difference all keys, since a NULL there must be told from a value.
+    """
     stored: dict[str, set[str]] = {name: set() for name in query.names}
     for output in query.select:
         stored[output.stream].add(output.column)
@@ -223,6 +228,6 @@ def stored_columns(query: Query) -> dict[str, set[str]]:
             stored[stream].add(column)
     for key_class in query.key_classes:
         for stream, column in key_class.members.items():
-            if query.streams[stream].columns[column].kind == "string":
+            if query.streams[stream].columns[column].kind == "string" or stream == query.base:
                 stored[stream].add(column)
     return stored

@@ -25,7 +25,6 @@ from eddy.leaf import StreamState
 from eddy.leaves import Leaves
 from eddy.query import Query
 from eddy.result import to_arrow
-from eddy.router import Router
 from eddy.snapshot_format import Path, SnapshotFile, damaged, opened, write
 from eddy.snapshot_query import check_same, describe, rebuilt
 from eddy.types import Array, Column
@@ -54,6 +53,7 @@ class Saved:
     batch_size: int = field(validator=_int)
     joins: str = field(validator=_str)
     seed: int = field(validator=_int)
+    retractions: bool = field(validator=validators.instance_of(bool))
     policies: dict[str, str] = field(validator=_dict)
     """What they were called: for people to read."""
     first_row: int = field(validator=_row)
@@ -78,6 +78,7 @@ def save(engine: Eddy, path: Path) -> None:
         batch_size=engine.batch_size,
         joins=engine.joins,
         seed=int(engine.seed),
+        retractions=engine.retractions,
         policies={what: type(getattr(engine, what)).__name__ for what in POLICIES},
         first_row=engine._first_row,
         lows=lowwater.lows.tolist(),
@@ -100,8 +101,11 @@ def load(cls: type[E], path: Path, query: Query | None, options: dict[str, Any])
     """An engine that goes on where the saved one stood; ``options`` that are not None go before its own."""
     with opened(path) as file:
         with file.reading():
-            saved = Saved(**{name: file.header[name] for name in fields_dict(Saved)})
-            own = {name: getattr(saved, name) for name in ("plan", "batch_size", "joins", "seed")}
+            header = {"retractions": False, **file.header}  # before there were any
+            saved = Saved(**{name: header[name] for name in fields_dict(Saved)})
+            own = {
+                name: getattr(saved, name) for name in ("plan", "batch_size", "joins", "seed", "retractions")
+            }
             if query is None:
                 query = rebuilt(saved.query, file.path)
             elif isinstance(query, Query):
@@ -183,10 +187,9 @@ def _restore(engine: Eddy, saved: Saved, file: SnapshotFile) -> None:
             times[number] = np.concatenate([np.empty(0, np.int64), *found])
     engine._lowwater.restore(saved.lows, saved.nexts, times)
     engine._intake.now = saved.now
-    router = engine._router = Router(
-        engine._compiler, engine._streams, engine.joins == "nested", engine._router.bounded
-    )
+    router = engine._router = engine._make_router(engine._streams)
     router.install(engine._plan, fresh=False)
+    engine._recall()
     with file.reading():
         counters = saved.counters
         engine._events, engine._results = counters["events"], counters["results"]

@@ -238,6 +238,12 @@ class Stair(Ring):
         self.close_if_done()
         return filled
 
+    def promote_all(self) -> None:
+        """Promote the keys of every row that the carrying leaf has, oldest first."""
+        if self.carrier is not None:
+            self.promote(self.carrier.keys(self.carrier.low, self.carrier.tail))
+        self.fill()
+
     def fill(self) -> None:
         """Fill every hole."""
         while self.holes is not None and not self.holes.passed:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 if TYPE_CHECKING:
     from stairs import Stair
@@ -83,6 +83,10 @@ class Migration(ABC):
 
     Whatever a technique does or leaves undone, results are the same.
     """
+
+    joins_only: ClassVar[bool] = False
+    """It tells results apart by their old and new rows. What a set difference gives depends on rows that are not in
+    the result, so there it cannot be used."""
 
     def begin(self, change: Change) -> None:
         """A plan is to be changed; another change may still be under way."""

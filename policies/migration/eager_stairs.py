@@ -21,10 +21,7 @@ class EagerStairs(Migration):
     def begin(self, change: Change) -> None:
         """Promote the entries under every row of the carrying leaf, oldest first."""
         for stair in change.shift():
-            carrier = stair.carrier
-            assert carrier is not None
-            stair.promote(carrier.keys(carrier.low, carrier.tail))
-            stair.fill()
+            stair.promote_all()
 
     def work(self, change: Change) -> None:
         """Nothing is left to do."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from attrs import field, frozen
 
@@ -38,6 +38,8 @@ class HybMig(Migration):
     @background.validator
     def _check(self, attribute: Any, value: Any) -> None:
         whole("HybMig(background=...)", value)
+
+    joins_only: ClassVar[bool] = True
 
     @patience.validator
     def _check_patience(self, attribute: Any, value: Any) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from attrs import field, frozen, validators
 
@@ -28,6 +28,8 @@ class ParallelTrack(Migration):
 
     order: str = field(default="max", validator=validators.in_(("max", "pt")))
     patience: float = field(default=4.0)
+
+    joins_only: ClassVar[bool] = True
 
     @patience.validator
     def _check(self, attribute: Any, value: Any) -> None:

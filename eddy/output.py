@@ -1,0 +1,154 @@
+"""From what a batch has made to what a push returns: plain results, signed ones, or changes of groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eddy.chain import Chain
+from eddy.groups import Groups
+from eddy.handout import emit
+from eddy.leaf import StreamState
+from eddy.query import Query
+from eddy.result import Fetch, Result
+from eddy.router import Router
+from eddy.standing import Standing
+from eddy.strings import StringPool
+from eddy.types import Array, Column
+from stairs import Ring
+from stairs.ring_kernels import order_of
+
+
+class Output:
+    """Results as they come: each is new, and nothing is withdrawn."""
+
+    signed = False
+
+    def __init__(self, query: Query, pool: StringPool) -> None:
+        self.query = query
+        self.pool = pool
+
+    def of(self, router: Router | Chain, ring: int, streams: list[StreamState], fetch: Fetch) -> Result:
+        """What the batch has brought; ``ring`` is the result ring that it wrote to."""
+        assert isinstance(router, Router)
+        return emit(self.query, router, router.results[ring], fetch)
+
+    def restore(self, rows: Array, streams: list[StreamState]) -> None:
+        """These are all results that stand, after a restart."""
+
+    def codes_in_use(self) -> Iterator[Array]:
+        """String codes that are still needed."""
+        return iter(())
+
+    @property
+    def nbytes(self) -> int:
+        return 0
+
+
+class SignedOutput(Output):
+    """Results, and withdrawals when one of their rows leaves its window."""
+
+    signed = True
+
+    def __init__(self, query: Query, pool: StringPool) -> None:
+        super().__init__(query, pool)
+        self._standing = None if query.minus else Standing(len(query.names))
+
+    def of(self, router: Router | Chain, ring: int, streams: list[StreamState], fetch: Fetch) -> Result:
+        rows, signs, _ = self._changes(router, ring)
+        return Result(self.query, len(rows), lambda: rows, fetch, lambda: signs)
+
+    def _changes(
+        self, router: Router | Chain, ring: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int8], NDArray[np.int32]]:
+        """Row numbers of all streams, signs and events of the batch."""
+        if isinstance(router, Chain):
+            found, signs, events = router.changes
+            rows = np.full((len(found), len(self.query.names)), -1, np.int64)
+            rows[:, self.query.names.index(self.query.base or "")] = found
+            return rows, signs, events
+        assert self._standing is not None
+        made = router.results[ring]
+        result = emit(self.query, router, made, lambda *_: Column(np.empty(0), None))
+        changes = self._standing.step(
+            result.rows, _events_in_order(made, len(router.marks)), router.marks, router.newest
+        )
+        return changes.rows, changes.signs, changes.events
+
+    def restore(self, rows: Array, streams: list[StreamState]) -> None:
+        if self._standing is not None:
+            self._standing.restore(rows)
+
+    @property
+    def nbytes(self) -> int:
+        return 0 if self._standing is None else self._standing.nbytes
+
+
+class GroupedOutput(SignedOutput):
+    """Changes of groups: the old row of a group is withdrawn, and its new one follows."""
+
+    def __init__(self, query: Query, pool: StringPool) -> None:
+        super().__init__(query, pool)
+        types = {(o.stream, o.column): o.type for o in query.select}
+        self.groups = Groups(
+            [output.type for output in query.group_by],
+            [
+                (a.function, None if a.stream is None or a.column is None else types[a.stream, a.column])
+                for a in query.aggregates
+            ],
+        )
+
+    def of(self, router: Router | Chain, ring: int, streams: list[StreamState], fetch: Fetch) -> Result:
+        rows, signs, events = self._changes(router, ring)
+        changes = self.groups.step(*self._columns(rows, streams), signs, events)
+        return self._result(changes.keys, changes.values, changes.signs)
+
+    def table(self) -> Result:
+        """All groups as they are now."""
+        return self._result(*self.groups.table(), None)
+
+    def _columns(self, rows: Array, streams: list[StreamState]) -> tuple[list[Column], list[Column | None]]:
+        """Group values, strings as codes, and arguments of these rows."""
+        names = self.query.names
+
+        def stored(stream: str, column: str) -> Column:
+            number = names.index(stream)
+            return streams[number].payload.storage(column, np.ascontiguousarray(rows[:, number]))
+
+        keys = [stored(output.stream, output.column) for output in self.query.group_by]
+        arguments = [
+            None if a.stream is None or a.column is None else stored(a.stream, a.column)
+            for a in self.query.aggregates
+        ]
+        return keys, arguments
+
+    def _result(self, keys: list[Column], values: list[Column], signs: Any) -> Result:
+        shown: dict[str, Column] = {}
+        for output, column in zip(self.query.group_by, keys, strict=True):
+            text = output.type.kind == "string"
+            shown[output.name] = Column(self.pool.decode(column.values), column.valid) if text else column
+        for aggregate, column in zip(self.query.aggregates, values, strict=True):
+            shown[aggregate.name] = column
+        return Result.of_columns(self.query, shown, dict(self.query.outputs), signs)
+
+    def restore(self, rows: Array, streams: list[StreamState]) -> None:
+        super().restore(rows, streams)
+        n = len(rows)
+        self.groups.step(*self._columns(rows, streams), np.ones(n, np.int8), np.zeros(n, np.int32))
+
+    def codes_in_use(self) -> Iterator[Array]:
+        return self.groups.codes_in_use()
+
+    @property
+    def nbytes(self) -> int:
+        return super().nbytes + self.groups.nbytes
+
+
+def _events_in_order(ring: Ring, events: int) -> NDArray[np.int32]:
+    """The latest events of a ring's entries, in order."""
+    of, order = ring.state[2], np.empty(len(ring), np.int64)
+    order_of(of, events, order)
+    return of[order]
