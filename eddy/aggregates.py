@@ -34,8 +34,8 @@ _KNOWN = "COUNT, SUM, AVG, MIN, MAX and MEDIAN"
 class Aggregate:
     """One value of each group: a function of a column, or COUNT(*), which has neither stream nor column.
 
-    COUNT is int64. SUM is float64 for floats and int64 for integers and bool: it is kept modulo 2**64, so a sum
-    that int64 cannot hold shows wrapped around, and is right again as soon as it fits. AVG and MEDIAN are
+    COUNT is int64. SUM is float64 for floats and int64 for integers and bool: it is exact, NULL while int64
+    cannot hold it, and there again as soon as it fits. AVG and MEDIAN are
     float64; the median of an even number of values is the mean of the two in the middle. MIN and MAX have the
     type of their column.
     """

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from eddy.chain import Chain
 from eddy.explain import key_text
 from eddy.itinerary import StairId
 from eddy.statistics import StairStatistics, Statistics, StreamStatistics
@@ -26,8 +25,7 @@ def take_census(engine: Eddy) -> Statistics:
         StreamStatistics(s.name, counts[i] - engine._first_row, counts[i] - lows[i], s.nbytes)
         for i, s in enumerate(engine._streams)
     )
-    chain = isinstance(engine._router, Chain)
-    stairs = engine._router.census() if chain else tuple(_stairs(engine, marks))
+    stairs = engine._router.census() if engine.query.minus else tuple(_stairs(engine, marks))
     held = sum(s.bytes for s in streams) + sum(s.bytes for s in stairs)
     return Statistics(
         plan=engine.plan,

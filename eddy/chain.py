@@ -29,13 +29,13 @@ class States:
     partial: bool = field(default=False, init=False)
 
     @property
-    def holes(self) -> int | None:
-        """Rows that are holes; None when there are none."""
-        return None if self.complete else self.difference.holes
+    def holes(self) -> Difference | None:
+        """Where holes may be; None when there are none."""
+        return None if self.complete else self.difference
 
     @property
     def complete(self) -> bool:
-        return min(self.difference.complete) == 1.0
+        return self.difference.settled_all
 
     @property
     def keys_filled(self) -> int:

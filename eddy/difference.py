@@ -190,6 +190,11 @@ class Difference:
         return rows, streams, (free[:, None] >> np.arange(self.inner) & 1).astype(bool)
 
     @property
+    def settled_all(self) -> bool:
+        """Whether it is certain, without a look at the rows, that no hole is left."""
+        return bool(self._open < self._store.table[layout.LOW, 0])
+
+    @property
     def complete(self) -> tuple[float, ...]:
         """For each state, in the order, the share of base rows of which it is known whether they are in it.
 

@@ -15,7 +15,6 @@ that another stream blocks first is in no list of the columns after that.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,8 @@ from typing import Any
 from numba import int8, int32, int64, njit, types, uint8
 
 from stairs import prefetch
+from stairs.kernel import fingerprint
+from stairs.kernel import kernel as compiled
 
 HASH, NEXT, HEAD, STAMP, COUNTS = range(5)
 """An entry: hash, next entry of the bucket, first row of its list, the order under which the list was last seen to be
@@ -74,15 +75,8 @@ CHANGES = types.Tuple((int64[::1], int8[::1], int32[::1], int64[::1]))
 """Rows, signs and events of the changes, and the numbers from EVENT on."""
 
 
-def _fingerprint() -> tuple[str, int]:
-    """One stamp for all these files: kernels contain functions and numbers of the others, and Numba looks at one."""
-    digest = hashlib.sha256()
-    for path in (*sorted(Path(__file__).parent.glob("difference_*.py")), Path(prefetch.__file__)):
-        digest.update(path.read_bytes())
-    return digest.hexdigest(), 0
-
-
-_FINGERPRINT = _fingerprint()
+_FINGERPRINT = fingerprint((*Path(__file__).parent.glob("difference_*.py"), Path(prefetch.__file__)))
+"""One stamp for all these files: kernels contain functions and numbers of the others."""
 
 part = njit(_nrt=False, inline="always")
 """For a piece of a kernel, which becomes part of each. No memory is managed in these: they make no arrays, and counting
@@ -93,14 +87,5 @@ routine = njit(_nrt=False)
 
 
 def kernel(signature: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Compile a function for exactly one signature, without the interpreter lock, cached on disk."""
-
-    def compiled(function: Callable[..., Any]) -> Any:
-        dispatcher = njit(nogil=True, _nrt=False)(function)
-        dispatcher.enable_caching()
-        dispatcher._cache._cache_file._source_stamp = _FINGERPRINT
-        dispatcher.compile(signature)
-        dispatcher.disable_compile()
-        return dispatcher
-
-    return compiled
+    """A kernel of the chain: as in `stairs`, but without counting references."""
+    return compiled(signature, stamp=_FINGERPRINT, _nrt=False)

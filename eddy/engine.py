@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from eddy import snapshot
 from eddy.box import Batch, Box, history
 from eddy.census import take_census
-from eddy.chain import Chain
 from eddy.chain_plan import Subtractions, parse_subtractions
 from eddy.change import Change
 from eddy.chunks import chunks
@@ -130,6 +129,8 @@ class Eddy:
     def _make_router(self, streams: list[StreamState]) -> Any:
         """What runs batches over these streams: a router, or for a set difference a chain, which has the same doors."""
         if self.query.minus:
+            from eddy.chain import Chain  # its kernels are compiled only where they are needed
+
             return Chain(self.query, self._compiler, streams)
         bounded = [not isinstance(stream.window, Unbounded) for stream in self.query.streams.values()]
         return Router(self._compiler, streams, self.joins == "nested", bounded)

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from eddy.chain import Chain
-from eddy.groups import Groups
 from eddy.handout import emit
 from eddy.leaf import StreamState
 from eddy.query import Query
 from eddy.result import Fetch, Result
 from eddy.router import Router
-from eddy.standing import Standing
 from eddy.strings import StringPool
 from eddy.types import Array, Column
 from stairs import Ring
 from stairs.ring_kernels import order_of
+
+if TYPE_CHECKING:
+    from eddy.chain import Chain
+    from eddy.standing import Standing
 
 
 class Output:
@@ -55,7 +56,11 @@ class SignedOutput(Output):
 
     def __init__(self, query: Query, pool: StringPool) -> None:
         super().__init__(query, pool)
-        self._standing = None if query.minus else Standing(len(query.names))
+        self._standing: Standing | None = None
+        if not query.minus:
+            from eddy.standing import Standing  # its kernels are compiled only where they are needed
+
+            self._standing = Standing(len(query.names))
 
     def of(self, router: Router | Chain, ring: int, streams: list[StreamState], fetch: Fetch) -> Result:
         rows, signs, _ = self._changes(router, ring)
@@ -65,7 +70,7 @@ class SignedOutput(Output):
         self, router: Router | Chain, ring: int
     ) -> tuple[NDArray[np.int64], NDArray[np.int8], NDArray[np.int32]]:
         """Row numbers of all streams, signs and events of the batch."""
-        if isinstance(router, Chain):
+        if not isinstance(router, Router):
             found, signs, events = router.changes
             rows = np.full((len(found), len(self.query.names)), -1, np.int64)
             rows[:, self.query.names.index(self.query.base or "")] = found
@@ -92,6 +97,8 @@ class GroupedOutput(SignedOutput):
 
     def __init__(self, query: Query, pool: StringPool) -> None:
         super().__init__(query, pool)
+        from eddy.groups import Groups  # its kernels too
+
         types = {(o.stream, o.column): o.type for o in query.select}
         self.groups = Groups(
             [output.type for output in query.group_by],

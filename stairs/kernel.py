@@ -4,30 +4,34 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numba as nb
 
 
-def _fingerprint() -> tuple[str, int]:
-    """One value for the sources of all kernels of this package, in place of Numba's stamp of one file.
+def fingerprint(paths: Iterable[Path]) -> tuple[str, int]:
+    """One value for the sources of kernels that belong together, in place of Numba's stamp of one file.
 
     Kernels inline each other across files. Numba looks at the file of the cached function only, so after a change
     in another file it would go on with a kernel that hashes or lays out records in the old way.
     """
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
+    for path in sorted(paths):
         digest.update(path.read_bytes())
     return digest.hexdigest(), 0
 
 
-FINGERPRINT = _fingerprint()
+FINGERPRINT = fingerprint(Path(__file__).parent.glob("*.py"))
 
 
-def kernel(signature: Any, name: str | None = None) -> Callable[[Callable[..., Any]], Any]:
+def kernel(
+    signature: Any, name: str | None = None, stamp: tuple[str, int] = FINGERPRINT, **options: Any
+) -> Callable[[Callable[..., Any]], Any]:
     """Compile a function for exactly one signature, without the interpreter lock, cached on disk.
+
+    What is cached holds while ``stamp`` is the same; ``options`` go to Numba.
 
     ``name``: for functions that are made several times over with other constants. Each must have a name of its own:
     Numba keeps functions of one name in one index, and processes that write to it at the same time can mix them up.
@@ -36,9 +40,9 @@ def kernel(signature: Any, name: str | None = None) -> Callable[[Callable[..., A
     def compiled(function: Callable[..., Any]) -> Any:
         if name is not None:
             function.__name__ = function.__qualname__ = name
-        dispatcher = nb.njit(nogil=True, boundscheck=False)(function)
+        dispatcher = nb.njit(nogil=True, boundscheck=False, **options)(function)
         dispatcher.enable_caching()
-        dispatcher._cache._cache_file._source_stamp = FINGERPRINT
+        dispatcher._cache._cache_file._source_stamp = stamp
         with _alone(Path(dispatcher._cache.cache_path)):
             dispatcher.compile(signature)
         dispatcher.disable_compile()

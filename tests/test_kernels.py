@@ -17,6 +17,7 @@ from numba.core import event
 from numba.core.registry import CPUDispatcher
 
 import eddy
+from eddy.difference_layout import routine
 from policies import Jisc
 from stairs.probe_kernels import ARRIVING, FILLING, SCAN_ARRIVING, SCAN_FILLING, join_for
 
@@ -26,8 +27,15 @@ SOURCES = [
 ]
 
 
+ROUTINE = routine(lambda: None).targetoptions
+
+
 def kernels():
-    """Every compiled function of the library, once each; pieces that are inlined are no kernels."""
+    """Every compiled function of the library, once each.
+
+    Pieces that are inlined are no kernels, nor are routines of a kernel: they are made with `routine`, and nobody calls
+    them from Python.
+    """
     found = {}
     for path in SOURCES:
         if "numba" not in path.read_text() and "kernel" not in path.read_text():
@@ -35,7 +43,9 @@ def kernels():
         module = importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
         for label, value in vars(module).items():
             for one in value.values() if isinstance(value, dict) and not label.startswith("__") else [value]:
-                if isinstance(one, CPUDispatcher) and one.targetoptions.get("inline") != "always":
+                if isinstance(one, CPUDispatcher) and one.targetoptions != ROUTINE:
+                    if one.targetoptions.get("inline") == "always":
+                        continue
                     found[id(one)] = one
     return list(found.values())
 
