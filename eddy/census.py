@@ -37,7 +37,7 @@ def take_census(engine: Eddy) -> Statistics:
         bytes=held + engine._router.nbytes + engine._pool.nbytes + lowwater.nbytes + engine._output.nbytes,
         streams=streams,
         stairs=stairs,
-        history=(*engine._log, *(change.statistics() for change in engine._changes)),
+        history=engine._changes.history,
     )
 
 

@@ -4,46 +4,33 @@ from __future__ import annotations
 
 import operator
 import os
-import time
-from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from typing import Any, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eddy import snapshot
-from eddy.box import Batch, Box, history
+from eddy.box import Batch
 from eddy.census import take_census
-from eddy.chain_plan import Subtractions, parse_subtractions
-from eddy.change import Change
 from eddy.chunks import chunks
 from eddy.errors import BatchError, EddyError, PlanError, StateError
 from eddy.explain import explain
 from eddy.explanation import Explanation
 from eddy.handout import Handout, emit
 from eddy.history import History
-from eddy.intake import Arrivals, Intake, stored_columns
-from eddy.itinerary import Compiler
-from eddy.leaf import StreamState
+from eddy.intake import Arrivals, Intake
 from eddy.lowwater import LowWater
-from eddy.output import GroupedOutput, Output, SignedOutput
-from eddy.payload import Payload
-from eddy.plan import Plan, connected_order, left_deep, parse_plan
+from eddy.migrations import Migrations, check_technique
+from eddy.output import GroupedOutput
+from eddy.plan import Plan
 from eddy.query import Query
 from eddy.result import Result
-from eddy.router import Router
-from eddy.statistics import MigrationStatistics, Statistics
-from eddy.strings import StringPool
-from eddy.track import Track
+from eddy.statistics import Statistics
 from eddy.types import Column
 from eddy.why import Inquiry
-from eddy.windows import Unbounded
+from eddy.workshop import Workshop
 from policies import Feedback, Fixed, Jisc, Migration, NoFeedback, Routing
-from stairs import SortedIndex
-
-LOGGED = 64
-"""Migrations that are remembered when they are over."""
 
 
 class Eddy:
@@ -77,86 +64,28 @@ class Eddy:
         self.migration = _policy("migration", migration, Migration, Jisc())
         self.feedback = _policy("feedback", feedback, Feedback, NoFeedback())
         self.retractions = _flag("retractions", retractions)
-        self._check_technique()
+        check_technique(self.migration, query, retractions)
         self.batch_size = _whole("batch_size", batch_size)
         self.joins = joins
         self.seed = seed
-        self._compiler = Compiler(query)
-        self._plan = self._parse(plan)
+        self._workshop = workshop = Workshop(query, joins)
+        self._plan = workshop.parse(plan)
         self._first_row = _first_row
-        self._pool = StringPool()
-        stored = stored_columns(query)
-        self._streams = [
-            self._stream(i, name, stored[name], _first_row) for i, name in enumerate(query.names)
-        ]
-        self._intake = Intake(query, self._pool, stored)
+        self._pool = workshop.pool
+        self._streams = [workshop.stream(i, _first_row) for i in range(len(query.names))]
+        self._intake = Intake(query, self._pool, workshop.stored)
         self._lowwater = LowWater(*query.window_table(), _first_row)
         self._history = History()
-        self._output = self._make_output()
-        self._router = self._make_router(self._streams)
+        self._output = workshop.output(retractions)
+        self._router = workshop.router(self._streams)
         self._router.install(self._plan, fresh=True)
         self._events = self._results = self._migrations = 0
         self._decided = 0
         self._handout = Handout()
         self._drawing: Generator[Result | None, None, None] | None = None
         self._broken: BaseException | None = None
-        self._changes: list[Change] = []
-        """Plan changes under way, oldest first."""
-        self._log: deque[MigrationStatistics] = deque(maxlen=LOGGED)
-        self._held: list[tuple[Track, list[Result]]] = []
-        """Results that a track may not emit yet."""
-        self._released: list[Result] = []
+        self._changes = Migrations(self)
         self.routing.begin(query.names, seed)
-
-    def _stream(self, number: int, name: str, stored: set[str], first_row: int) -> StreamState:
-        query = self.query
-        columns = {c: query.streams[name].columns[c] for c in query.streams[name].columns if c in stored}
-        classes = tuple(c.index for c in query.key_classes if name in c.members)
-        state = StreamState(number, name, classes, Payload(columns, self._pool, first_row), first_row)
-        for residual in query.residuals:
-            form = residual.range_for(name) if name in residual.streams and self.joins == "hash" else None
-            if form is not None:
-                state.indexes[residual] = (form.index, SortedIndex())
-        return state
-
-    def _make_output(self) -> Output:
-        if self.query.aggregates:
-            return GroupedOutput(self.query, self._pool)
-        if self.retractions or self.query.minus:
-            return SignedOutput(self.query, self._pool)
-        return Output(self.query, self._pool)
-
-    def _make_router(self, streams: list[StreamState]) -> Any:
-        """What runs batches over these streams: a router, or for a set difference a chain, which has the same doors."""
-        if self.query.minus:
-            from eddy.chain import Chain  # its kernels are compiled only where they are needed
-
-            return Chain(self.query, self._compiler, streams)
-        bounded = [not isinstance(stream.window, Unbounded) for stream in self.query.streams.values()]
-        return Router(self._compiler, streams, self.joins == "nested", bounded)
-
-    def _check_technique(self) -> None:
-        name = type(self.migration).__name__
-        if self.query.minus and self.migration.joins_only:
-            raise EddyError(
-                f"{name} cannot migrate a set difference: it tells results apart by their old and new rows, but here "
-                "they depend on rows that are not in them. Use Jisc, MovingState, EagerStairs, Gms, Gpt or Ghm"
-            )
-        if getattr(self.migration, "order", "max") == "pt" and (self.retractions or self.query.aggregates):
-            raise EddyError(
-                f'{name}(order="pt") holds results back, so they could be withdrawn before they are given: '
-                'use order="max" with retractions and aggregates'
-            )
-
-    def _parse(self, plan: str | None) -> Any:
-        names = self.query.names
-        if self.query.minus:
-            inner = [minus.stream for minus in self.query.minus]
-            base = self.query.base or ""
-            return Subtractions(base, tuple(inner)) if plan is None else parse_subtractions(plan, base, inner)
-        if plan is None:
-            return left_deep(connected_order(names[0], names, self._compiler.connected))
-        return parse_plan(plan, names, self._compiler.connected)
 
     # -- doors -----------------------------------------------------------------------------------------------------
 
@@ -225,12 +154,13 @@ class Eddy:
             next(self._drawing)
             return cast(Iterator[Result], self._drawing)
         if len(arrivals.streams) <= self.batch_size:
-            return self._give_released(self._process(arrivals))
+            return self._and_released(self._process(arrivals))
         parts = []
         for piece in arrivals.cut(self.batch_size):
             part = self._process(piece)
-            _ = part.rows  # read now: the next piece uses the ring again
-            parts.append(self._give_released(part))
+            if not self._output.signed:
+                _ = part.rows  # read now: the next piece uses the ring again
+            parts.append(self._and_released(part))
         return self._handout.give(Result.concat(parts))
 
     @property
@@ -270,77 +200,14 @@ class Eddy:
         router.leaves.append(arrivals.parts)
         router.newest = self._lowwater.counts.copy()
         router.run(marks, ring, results)
-        for change in self._changes:
-            if change.boxed is not None:
-                change.boxed.feed(Batch(arrivals.copied(), marks.copy(), lows, counts))
+        self._changes.feed(lambda: Batch(arrivals.copied(), marks.copy(), lows, counts))
         self._events += len(arrivals.streams)
         if not results:
-            return self._nothing()
+            return self._output.nothing(self._fetch)
         emitted = self._handout.give(self._output.of(router, ring, self._streams, self._fetch))
         self._results += len(emitted)
-        self._finish(len(emitted))
+        self._changes.work(len(emitted))
         return emitted
-
-    def _finish(self, results: int = 0) -> None:
-        """After a batch: migration goes on."""
-        if not self._changes:
-            return
-        held = self._hold()
-        change = self._changes[-1]
-        change.note(len(self._router.marks), results, held)
-        change.dropped = []
-        self._pump(change, self.migration.work)
-
-    def _hold(self) -> int:
-        """Put results by that a track may not emit yet; how many."""
-        count = 0
-        for track in self._router.tracks:
-            if track.held is not None and len(track.held):
-                result = emit(self.query, self._router, track.held, self._fetch)
-                result.seal()
-                if not self._held or self._held[-1][0] is not track:
-                    self._held.append((track, []))
-                next(parts for of, parts in self._held if of is track).append(result)
-                count += len(result)
-        return count
-
-    def _pump(self, change: Change, call: Callable[[Change], None]) -> None:
-        """Let the technique go on, and see what has come of it."""
-        start = time.perf_counter()
-        call(change)
-        change.seconds += time.perf_counter() - start
-        change.look()
-        if change.adopted is not None:
-            self._adopt(change.adopted)
-        holding = {id(track) for track in self._router.tracks if track.held is not None}
-        while self._held and id(self._held[0][0]) not in holding:
-            self._released += self._held.pop(0)[1]
-        if self.migration.done(change):
-            for open_change in self._changes:
-                open_change.ended = self._events
-                self._log.append(open_change.statistics())
-            self._changes = []
-
-    def _box(self, plan: Plan, firsts: Sequence[int]) -> Box:
-        def stream(number: int, first: int) -> StreamState:
-            name = self.query.names[number]
-            return self._stream(number, name, set(self._streams[number].payload.columns), first)
-
-        streams = [stream(number, first) for number, first in enumerate(firsts)]
-        router = self._make_router(streams)
-        router.install(plan, fresh=True)
-        return Box(streams, router, np.array(firsts, np.int64))
-
-    def _adopt(self, box: Box) -> None:
-        """Another plan takes over with rows of its own."""
-        self._handout.seal()
-        box.router.filled_before = self._router.keys_filled
-        box.router.composites_built = self._router.composites_built
-        self._router, self._streams = box.router, box.streams
-        self._router.newest = self._lowwater.counts.copy()
-        for change in self._changes:
-            change.adopted, change.boxed = None, None
-            change.use(box.router)
 
     def settle(self) -> Result:
         """Finish a migration now; returns the results that it has held back (`ParallelTrack(order="pt")` does).
@@ -349,19 +216,18 @@ class Eddy:
         themselves. Without one under way it does nothing.
         """
         self._check_ready("settle")
-        if self._changes:
-            self._pump(self._changes[-1], lambda change: change.finish())
-        return self._give_released(self._nothing())
+        try:
+            self._changes.finish()
+        except BaseException as error:
+            self._broken = error
+            raise
+        return self._and_released(self._output.nothing(self._fetch))
 
-    def _nothing(self) -> Result:
-        rows = np.empty((0, len(self.query.names)), np.int64)
-        return Result(self.query, 0, lambda: rows, self._fetch)
-
-    def _give_released(self, result: Result) -> Result:
+    def _and_released(self, result: Result) -> Result:
         """A result and, after it, what need not be held any longer."""
-        if not self._released:
+        released = self._changes.released()
+        if not released:
             return result
-        released, self._released = self._released, []
         self._results += sum(len(part) for part in released)
         return self._handout.give(Result.concat([result, *released] if len(result) else released))
 
@@ -371,7 +237,7 @@ class Eddy:
             self._decided = self._events
             plan = self.routing.choose(self.statistics())
             if plan is not None:
-                self._change(self._parse(plan))
+                self._change(self._workshop.parse(plan))
 
     def _draw(self, arrivals: Arrivals, max_rows: int) -> Generator[Result | None, None, None]:
         """Yields nothing once, when the first rows are stored, then the results in parts.
@@ -387,7 +253,7 @@ class Eddy:
                     primed = True
                     yield None
                 if self._output.signed:  # withdrawals are found for a batch at a time
-                    yield from self._give_released(whole).pieces(max_rows)
+                    yield from self._and_released(whole).pieces(max_rows)
                     continue
                 made = 0
                 for ring in chunks(self._router, max_rows, self._handout.ring):
@@ -396,9 +262,8 @@ class Eddy:
                     result = self._handout.give(emit(self.query, self._router, ring, self._fetch))
                     _ = result.rows  # read now: the next part uses the ring again
                     yield result
-                self._finish(made)
-                if self._released:
-                    yield from self._give_released(self._nothing()).pieces(max_rows)
+                self._changes.work(made)
+                yield from self._and_released(self._output.nothing(self._fetch)).pieces(max_rows)
         except GeneratorExit:
             self._store(pieces)
             raise
@@ -411,10 +276,12 @@ class Eddy:
     def _store(self, pieces: Iterator[Arrivals]) -> None:
         """Process what is left of a push whose results nobody wants."""
         try:
-            self._finish()
+            if not self._output.signed:
+                self._changes.work(0)
             for piece in pieces:
                 self._process(piece, results=self._output.signed)
-                self._finish()
+                if not self._output.signed:
+                    self._changes.work(0)
         except BaseException as error:
             self._broken = error
             raise
@@ -434,52 +301,14 @@ class Eddy:
         self._check_ready("change the plan")
         if not isinstance(plan, str):
             raise PlanError(f"a plan is a string such as {self.plan!r}, not {type(plan).__name__}")
-        self._change(self._parse(plan))
+        self._change(self._workshop.parse(plan))
 
     def _change(self, plan: Plan) -> None:
         if plan == self._plan:
             return
-        change, tracks = self._new_change(plan), self._router.tracks
-        try:
-            self._changes.append(change)
-            self._pump(change, self.migration.begin)
-        except BaseException as error:
-            self._changes.remove(change)
-            if self._router.tracks is not tracks:
-                self._broken = error
-            raise
-        for other in self._changes[:-1]:
-            other.boxed = None  # a black box for a plan that nobody wants any more
+        self._changes.begin(plan)
         self._plan = plan
         self._migrations += 1
-
-    def _resume(self) -> None:
-        """After loading a snapshot, composites are holes: that is a change under way, to the plan itself."""
-        change = self._new_change(self._plan)
-        if change.running:
-            self._changes.append(change)
-            self._pump(change, self.migration.resume)
-
-    def _recall(self) -> None:
-        """After loading a snapshot: what stands follows from the live rows, so it is made again from them."""
-        if not self._output.signed:
-            return
-        lows = self._lowwater.lows.copy()
-        box = self._box(self._plan, lows.tolist())
-        standing: list[NDArray[np.int64]] = [np.empty((0, len(self.query.names)), np.int64)]
-        for batch in history(self._streams, lows):
-            box.feed(batch)
-            box.drain()
-            if not self.query.minus:
-                standing.append(emit(self.query, box.router, box.router.results[0], self._fetch).rows)
-        if self.query.minus:  # its chain has no other way to learn of the rows
-            self._router, self._streams = box.router, box.streams
-            standing.append(box.router.standing())
-        self._output.restore(np.concatenate(standing), self._streams)
-
-    def _new_change(self, plan: Plan) -> Change:
-        technique = type(self.migration).__name__
-        return Change(plan, self._plan, technique, self._events, self._router, self._lowwater, self._box)
 
     # -- snapshots -------------------------------------------------------------------------------------------------
 
@@ -489,11 +318,7 @@ class Eddy:
         It is as large as the windows; composites are not in it. The engine goes on as if nothing had happened.
         """
         self._check_ready("save")
-        if self._held:
-            raise StateError(
-                "results are held back until the former plan has gone, and a snapshot has no place for them: "
-                "call settle(), which returns them, then save"
-            )
+        self._changes.check_none_held()
         snapshot.save(self, path)
 
     @classmethod

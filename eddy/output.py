@@ -37,6 +37,11 @@ class Output:
         assert isinstance(router, Router)
         return emit(self.query, router, router.results[ring], fetch)
 
+    def nothing(self, fetch: Fetch) -> Result:
+        """No result at all."""
+        rows = np.empty((0, len(self.query.names)), np.int64)
+        return Result(self.query, 0, lambda: rows, fetch)
+
     def restore(self, rows: Array, streams: list[StreamState]) -> None:
         """These are all results that stand, after a restart."""
 
@@ -112,6 +117,13 @@ class GroupedOutput(SignedOutput):
         rows, signs, events = self._changes(router, ring)
         changes = self.groups.step(*self._columns(rows, streams), signs, events)
         return self._result(changes.keys, changes.values, changes.signs)
+
+    def nothing(self, fetch: Fetch) -> Result:
+        def none(column: Column) -> Column:
+            return Column(column.values[:0], None if column.valid is None else column.valid[:0])
+
+        keys, values = self.groups.table()
+        return self._result([none(c) for c in keys], [none(c) for c in values], np.empty(0, np.int8))
 
     def table(self) -> Result:
         """All groups as they are now."""

@@ -132,7 +132,9 @@ class Router:
         old = older.stairs if sharing else {evolve(k, former=True): v for k, v in older.stairs.items()}
         stairs, new = self._stairs(hybrid.table, old, holes=False)
         # What only the old plan has will lack what it does not owe, and the new ones lack what was there before.
-        former = [stair for wanted, stair in stairs.items() if wanted not in self.compiler.compile(plan).stairs]
+        former = [
+            stair for wanted, stair in stairs.items() if wanted not in self.compiler.compile(plan).stairs
+        ]
         for stair in (*new, *former):
             stair.partial = True
         track = self._track(plan, hybrid.table, stairs)

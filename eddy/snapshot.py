@@ -18,8 +18,10 @@ import pyarrow as pa
 from attrs import asdict, field, fields_dict, frozen, validators
 
 from eddy import arrow
+from eddy.box import history
 from eddy.conversion import convert
 from eddy.errors import EddyError
+from eddy.handout import emit
 from eddy.intake import Part
 from eddy.leaf import StreamState
 from eddy.leaves import Leaves
@@ -172,8 +174,7 @@ def _restore(engine: Eddy, saved: Saved, file: SnapshotFile) -> None:
     times: dict[int, Array] = {}
     for number, name in enumerate(engine.query.names):
         low, stop = saved.lows[number], saved.nexts[number]
-        held = set(engine._streams[number].payload.columns)
-        state = engine._streams[number] = engine._stream(number, name, held, low)
+        state = engine._streams[number] = engine._workshop.stream(number, low)
         leaves, found = Leaves([state]), []
         lows, counts = np.full(number + 1, low), np.full(number + 1, low)
         for batch in file.batches(number, _schema(engine.query, state)):
@@ -187,15 +188,33 @@ def _restore(engine: Eddy, saved: Saved, file: SnapshotFile) -> None:
             times[number] = np.concatenate([np.empty(0, np.int64), *found])
     engine._lowwater.restore(saved.lows, saved.nexts, times)
     engine._intake.now = saved.now
-    router = engine._router = engine._make_router(engine._streams)
-    router.install(engine._plan, fresh=False)
-    engine._recall()
+    engine._router = engine._workshop.router(engine._streams)
+    engine._router.install(engine._plan, fresh=False)
+    if engine._output.signed:
+        _recall(engine)
+    router = engine._router
     with file.reading():
         counters = saved.counters
         engine._events, engine._results = counters["events"], counters["results"]
         engine._migrations, router.filled_before = counters["migrations"], counters["keys_filled"]
         engine._decided, router.composites_built = counters["decided"], counters["composites_built"]
-    engine._resume()
+    engine._changes.resume()
+
+
+def _recall(engine: Eddy) -> None:
+    """Results that stand follow from the live rows, so they are made again from them."""
+    query, lows = engine.query, engine._lowwater.lows.copy()
+    box = engine._workshop.box(engine._plan, lows.tolist())
+    standing: list[Array] = [np.empty((0, len(query.names)), np.int64)]
+    for batch in history(engine._streams, lows):
+        box.feed(batch)
+        box.drain()
+        if not query.minus:
+            standing.append(emit(query, box.router, box.router.results[0], engine._fetch).rows)
+    if query.minus:  # a chain has no other way to learn of the rows
+        engine._router, engine._streams = box.router, box.streams
+        standing.append(box.router.standing())
+    engine._output.restore(np.concatenate(standing), engine._streams)
 
 
 def _append(engine: Eddy, state: StreamState, leaves: Leaves, batch: pa.RecordBatch) -> Array:

@@ -50,7 +50,7 @@ def test_closing_a_draw_reports_a_failure():
     engine.push("A", {"x": [1] * 5})
     parts = engine.push("B", {"x": [1, 1, 1]}, max_rows=2)
     next(parts)
-    with mock.patch.object(engine, "_finish", side_effect=MemoryError), pytest.raises(MemoryError):
+    with mock.patch.object(engine._changes, "work", side_effect=MemoryError), pytest.raises(MemoryError):
         parts.close()
     with pytest.raises(eddy.StateError, match="in the middle of a batch"):
         engine.push("A", {"x": [1]})

@@ -88,6 +88,11 @@ class Migration(ABC):
     """It tells results apart by their old and new rows. What a set difference gives depends on rows that are not in
     the result, so there it cannot be used."""
 
+    @property
+    def holds(self) -> bool:
+        """Whether it holds results back, so that they come in another order than that of their events."""
+        return False
+
     def begin(self, change: Change) -> None:
         """A plan is to be changed; another change may still be under way."""
         change.shift()

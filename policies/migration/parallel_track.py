@@ -36,8 +36,12 @@ class ParallelTrack(Migration):
         if not isinstance(value, (int, float)) or not value > 0:
             raise ValueError(f"ParallelTrack(patience=...) is a number of windows above 0, not {value!r}")
 
+    @property
+    def holds(self) -> bool:
+        return self.order == "pt"
+
     def begin(self, change: Change) -> None:
-        change.fork(held=self.order == "pt")
+        change.fork(held=self.holds)
 
     def work(self, change: Change) -> None:
         change.expire()

@@ -1,0 +1,171 @@
+"""The plan changes of an engine: begun, pumped batch by batch, and remembered."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from eddy.box import Batch, Box
+from eddy.change import Change
+from eddy.errors import EddyError, StateError
+from eddy.handout import emit
+from eddy.plan import Plan
+from eddy.query import Query
+from eddy.result import Result
+from eddy.statistics import MigrationStatistics
+from eddy.track import Track
+from policies import Migration
+
+if TYPE_CHECKING:
+    from eddy.engine import Eddy
+
+LOGGED = 64
+"""Migrations that are remembered when they are over."""
+
+
+def check_technique(technique: Migration, query: Query, retractions: bool) -> None:
+    """Refuse a technique that cannot work for the query, before anything is begun."""
+    name = type(technique).__name__
+    if query.minus and technique.joins_only:
+        raise EddyError(
+            f"{name} cannot migrate a set difference: it tells results apart by their old and new rows, but here "
+            "they depend on rows that are not in them. Use Jisc, MovingState, EagerStairs, Gms, Gpt or Ghm"
+        )
+    if technique.holds and (retractions or query.aggregates):
+        raise EddyError(
+            f'{name}(order="pt") holds results back, so they could be withdrawn before they are given: '
+            'use order="max" with retractions and aggregates'
+        )
+
+
+class Migrations:
+    """Plan changes under way, and those that are over."""
+
+    def __init__(self, engine: Eddy) -> None:
+        self._engine = engine
+        self._changes: list[Change] = []
+        """Under way, oldest first."""
+        self._log: deque[MigrationStatistics] = deque(maxlen=LOGGED)
+        self._held: list[tuple[Track, list[Result]]] = []
+        """Results that a track may not emit yet."""
+        self._released: list[Result] = []
+        """Results that need not be held any longer."""
+
+    @property
+    def history(self) -> tuple[MigrationStatistics, ...]:
+        """The last changes, oldest first."""
+        return (*self._log, *(change.statistics() for change in self._changes))
+
+    def check_none_held(self) -> None:
+        """Refuse to go on where results would be lost."""
+        if self._held:
+            raise StateError(
+                "results are held back until the former plan has gone, and a snapshot has no place for them: "
+                "call settle(), which returns them, then save"
+            )
+
+    # -- beginning -------------------------------------------------------------------------------------------------
+
+    def begin(self, plan: Plan) -> None:
+        """Change to a plan; where that fails before anything has changed, nothing has."""
+        engine = self._engine
+        change, tracks = self._change(plan), engine._router.tracks
+        self._changes.append(change)
+        try:
+            self._pump(change, engine.migration.begin)
+        except BaseException as error:
+            self._changes.remove(change)
+            if engine._router.tracks is not tracks:
+                engine._broken = error
+            raise
+        for other in self._changes[:-1]:
+            other.boxed = None  # a black box for a plan that nobody wants any more
+
+    def resume(self) -> None:
+        """After loading a snapshot, composites are holes: that is a change under way, to the plan itself."""
+        change = self._change(self._engine._plan)
+        if change.running:
+            self._changes.append(change)
+            self._pump(change, self._engine.migration.resume)
+
+    def _change(self, plan: Plan) -> Change:
+        engine = self._engine
+        return Change(
+            plan,
+            engine._plan,
+            type(engine.migration).__name__,
+            engine._events,
+            engine._router,
+            engine._lowwater,
+            engine._workshop.box,
+        )
+
+    # -- going on --------------------------------------------------------------------------------------------------
+
+    def feed(self, make: Callable[[], Batch]) -> None:
+        """A batch has arrived: black boxes get it too."""
+        for change in self._changes:
+            if change.boxed is not None:
+                change.boxed.feed(make())
+
+    def work(self, results: int) -> None:
+        """A batch is done and has brought so many results."""
+        if self._changes:
+            change = self._changes[-1]
+            change.note(len(self._engine._router.marks), results, self._hold())
+            change.dropped = []
+            self._pump(change, self._engine.migration.work)
+
+    def finish(self) -> None:
+        """Be done now."""
+        if self._changes:
+            self._pump(self._changes[-1], Change.finish)
+
+    def released(self) -> list[Result]:
+        """Results that need not be held any longer, once."""
+        released, self._released = self._released, []
+        return released
+
+    def _hold(self) -> int:
+        """Put results by that a track may not emit yet; how many."""
+        engine, count = self._engine, 0
+        for track in engine._router.tracks:
+            if track.held is not None and len(track.held):
+                result = emit(engine.query, engine._router, track.held, engine._fetch)
+                result.seal()
+                if all(of is not track for of, _ in self._held):
+                    self._held.append((track, []))
+                next(parts for of, parts in self._held if of is track).append(result)
+                count += len(result)
+        return count
+
+    def _pump(self, change: Change, call: Callable[[Change], None]) -> None:
+        """Let the technique go on, and see what has come of it."""
+        start = time.perf_counter()
+        call(change)
+        change.seconds += time.perf_counter() - start
+        change.look()
+        if change.adopted is not None:
+            self._adopt(change.adopted)
+        holding = {id(track) for track in self._engine._router.tracks if track.held is not None}
+        while self._held and id(self._held[0][0]) not in holding:
+            self._released += self._held.pop(0)[1]
+        if self._engine.migration.done(change):
+            for over in self._changes:
+                over.ended = self._engine._events
+                self._log.append(over.statistics())
+            self._changes = []
+
+    def _adopt(self, box: Box) -> None:
+        """Another plan takes over with rows of its own."""
+        engine = self._engine
+        engine._handout.seal()
+        box.router.filled_before = engine._router.keys_filled
+        box.router.composites_built = engine._router.composites_built
+        box.router.newest = engine._lowwater.counts.copy()
+        engine._router, engine._streams = box.router, box.streams
+        for change in self._changes:
+            change.adopted = change.boxed = None
+            change.use(box.router)
