@@ -48,6 +48,12 @@ class Box:
         """Events that wait."""
         return sum(len(batch.arrivals.streams) for batch in self._waiting)
 
+    @property
+    def nbytes(self) -> int:
+        """Its rows and its STAIRs."""
+        held = sum(stream.nbytes for stream in self.streams)
+        return held + int(self.router.nbytes) + sum(stair.nbytes for stair in self.router.every_stair)
+
     def feed(self, batch: Batch) -> None:
         self._waiting.append(batch)
 

@@ -34,7 +34,12 @@ def take_census(engine: Eddy) -> Statistics:
         migrations=engine._migrations,
         keys_filled=engine._router.keys_filled,
         composites_filled=engine._router.composites_built,
-        bytes=held + engine._router.nbytes + engine._pool.nbytes + lowwater.nbytes + engine._output.nbytes,
+        bytes=held
+        + engine._router.nbytes
+        + engine._pool.nbytes
+        + lowwater.nbytes
+        + engine._output.nbytes
+        + engine._changes.nbytes,
         streams=streams,
         stairs=stairs,
         history=engine._changes.history,
@@ -49,7 +54,11 @@ def _stairs(engine: Eddy, marks: NDArray[np.int32]) -> Iterator[StairStatistics]
             wanted = stop.out
             if isinstance(wanted, StairId):
                 stair = track.stairs[wanted]
-                former = track is not newest or all(step.duty is not None for step in stop.steps)
+                former = (
+                    track is not newest
+                    or track.plan != engine._plan
+                    or all(step.duty is not None for step in stop.steps)
+                )
                 yield StairStatistics(
                     f"{stair.name} by {key_text(engine.query, wanted.key)}{' (former plan)' * former}",
                     tuple(names[s] for s in wanted.streams),

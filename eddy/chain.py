@@ -124,7 +124,11 @@ class Chain:
             if place == 0:
                 size, settled, holes = difference.nbytes, difference.settled, difference.holes
             whole = fraction == 1.0
-            found.append(StairStatistics(text, tuple(streams), live, size, whole, fraction, settled, holes))
+            found.append(
+                StairStatistics(
+                    text, tuple(streams), live, size, bool(whole), float(fraction), settled, holes
+                )
+            )
         return tuple(found)
 
     # -- plans -----------------------------------------------------------------------------------------------------

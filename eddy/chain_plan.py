@@ -26,9 +26,13 @@ class Subtractions:
 
 def parse_subtractions(text: str, base: str, inner: Sequence[str]) -> Subtractions:
     """Read `A - D - B - C`, with or without parentheses to the left."""
-    plain = re.fullmatch(r"\(*\s*([^()\s]+)((?:\s*\)*\s*-\s*[^()\s-]+)*)\s*\)*", text.strip())
-    names = re.findall(r"[^()\s-]+", text)
+    known = sorted((base, *inner), key=len, reverse=True)  # a name may contain "-"
+    names = re.findall("|".join([*map(re.escape, known), r"[^()\s-]+"]), text)
+    rest = text
+    for name in names:
+        rest = rest.replace(name, "x", 1)
     wanted = f"subtract from {base}, in any order: {Subtractions(base, tuple(inner))}"
+    plain = re.fullmatch(r"\(*x(\)*-x)*\)*", re.sub(r"\s+", "", rest))
     if plain is None or text.count("(") != text.count(")"):
         raise PlanError(f"cannot read the plan {text!r}: {wanted}")
     if names[:1] != [base]:

@@ -15,6 +15,7 @@ from eddy.lowwater import LowWater
 from eddy.plan import Plan
 from eddy.router import Router
 from eddy.statistics import MigrationStatistics, TrackStatistics
+from eddy.track import Track
 from stairs import Stair
 
 
@@ -51,6 +52,9 @@ class Change:
     adopted: Box | None = field(default=None, init=False)
     """A box that takes over."""
     last: int = field(default=0, init=False)
+    _created: list[Stair] = field(factory=list, init=False)
+    _track: Track | None = field(default=None, init=False)
+    """What a change that another one has followed still waits for: STAIRs with holes, or the former track."""
     _shadow: tuple[Task, StairId, Stair] | None = field(default=None, init=False)
     _tracks: tuple[TrackStatistics, ...] = field(default=(), init=False)
 
@@ -65,12 +69,20 @@ class Change:
     def shift(self) -> list[Stair]:
         created, dropped = self._router.install(self.plan, fresh=False)
         self.dropped += dropped
-        return [stair for stair in created if stair.holes is not None]
+        self._created = [stair for stair in created if stair.holes is not None]
+        return self._created
 
     def fork(self, held: bool) -> None:
+        self._track = self._router.tracks[-1]
+        if self._track.hybrid is not None:  # two plans in one cannot be the older track
+            self.finish()
+            return
         self._router.fork(self.plan, self._lowwater.counts, held)
 
     def split(self, sharing: bool) -> None:
+        if self.running:  # what goes on is not whole, so it cannot make what the new plan lacks
+            self.finish()
+            return
         before = self._router.every_stair
         if self._router.split(self.plan, self._lowwater.counts, sharing):
             kept = {id(stair) for stair in self._router.every_stair}
@@ -96,6 +108,14 @@ class Change:
         tracks = self._router.tracks
         several = len(tracks) > 1 or tracks[0].hybrid is not None or self.boxed is not None
         return several or bool(self.incomplete)
+
+    @property
+    def superseded(self) -> bool:
+        """Whether nothing of this change is left, now that another has followed."""
+        if self._track is not None:
+            return all(track is not self._track for track in self._router.tracks)
+        current = {id(stair) for stair in self._router.every_stair}
+        return not any(id(stair) in current and stair.holes is not None for stair in self._created)
 
     @property
     def turned_over(self) -> bool:
@@ -156,14 +176,15 @@ class Change:
     def look(self) -> None:
         """See how far it is."""
         router, names = self._router, self._router.compiler.names
-        self.peak = max(self.peak, sum(stair.nbytes for stair in router.every_stair))
+        boxed = 0 if self.boxed is None else self.boxed.nbytes
+        self.peak = max(self.peak, boxed + sum(stair.nbytes for stair in router.every_stair))
         self._built[1], self._filled[1] = router.composites_built, router.keys_filled
         tracks = router.tracks
         if len(tracks) > 1:
             self._tracks = tuple(
                 TrackStatistics(
                     str(track.plan),
-                    dict.fromkeys(names, track.rows),
+                    {name: track.rows.get(s, 0) for s, name in enumerate(names)},
                     track.emitted,
                     sum(len(duty.entries) for duty in track.duties),
                 )

@@ -195,7 +195,7 @@ class Eddy:
         router, ring = self._router, self._handout.ring
         lows, counts = self._lowwater.lows.copy(), self._lowwater.counts.copy()
         marks, first, _ = self._lowwater.advance(arrivals.streams, arrivals.times)
-        self._history.note(self._events, counts.tolist(), lows.tolist(), arrivals, self._plan)
+        self._history.note(self._events, counts.tolist(), lows.tolist(), arrivals, router.tracks[-1].plan)
         router.begin(first, lows, counts, ring)
         router.leaves.append(arrivals.parts)
         router.newest = self._lowwater.counts.copy()
@@ -360,7 +360,7 @@ class Eddy:
 
     def explain(self) -> str:
         """The plan, its STAIRs and how full each is, as text."""
-        return explain(self.query, self._plan, self.statistics())
+        return explain(self.query, self._router.tracks[-1].plan, self.statistics())
 
     def table(self) -> Result:
         """The groups of an aggregate as they are now, one row each; without GROUP BY one row, always."""

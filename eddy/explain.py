@@ -25,6 +25,8 @@ def explain(query: Query, plan: Plan | Subtractions, statistics: Statistics) -> 
         f"plan {plan}",
         f"{_count(statistics.events, 'event')}, {_count(statistics.results, 'result')}, {_size(statistics.bytes)}",
     ]
+    if statistics.plan != str(plan):
+        lines.append(f"changing to {statistics.plan}, which runs apart until it has what it needs")
     if isinstance(plan, Subtractions):
         lines += [f"  {_state(stair)}" for stair in reversed(statistics.stairs)]
         lines += [f"  {_stream(query, streams[name])}" for name in (plan.base, *plan.order)]

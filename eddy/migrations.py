@@ -54,6 +54,11 @@ class Migrations:
         """Results that need not be held any longer."""
 
     @property
+    def nbytes(self) -> int:
+        """What black boxes hold."""
+        return sum(change.boxed.nbytes for change in self._changes if change.boxed is not None)
+
+    @property
     def history(self) -> tuple[MigrationStatistics, ...]:
         """The last changes, oldest first."""
         return (*self._log, *(change.statistics() for change in self._changes))
@@ -152,11 +157,12 @@ class Migrations:
         holding = {id(track) for track in self._engine._router.tracks if track.held is not None}
         while self._held and id(self._held[0][0]) not in holding:
             self._released += self._held.pop(0)[1]
-        if self._engine.migration.done(change):
-            for over in self._changes:
-                over.ended = self._engine._events
-                self._log.append(over.statistics())
-            self._changes = []
+        done = self._engine.migration.done(change)
+        for other in list(self._changes):
+            if done or (other is not self._changes[-1] and other.superseded):
+                other.ended = self._engine._events
+                self._log.append(other.statistics())
+                self._changes.remove(other)
 
     def _adopt(self, box: Box) -> None:
         """Another plan takes over with rows of its own."""

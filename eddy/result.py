@@ -143,7 +143,8 @@ class Result:
         for start in range(0, self.count, size):
             here = slice(start, min(start + size, self.count))
             piece = Result(self.query, here.stop - start, None, None)
-            piece._rows, piece._sign, piece._types = self.rows[here], self.sign[here], self._types
+            piece._rows = None if self._types is not None else self.rows[here]
+            piece._sign, piece._types = self.sign[here], self._types
             piece._columns = {
                 key: Column(c.values[here], None if c.valid is None else c.valid[here])
                 for key, c in self._columns.items()

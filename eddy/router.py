@@ -306,8 +306,7 @@ class Router:
             start = out.tail
             self._follow(track, out, whole)
             if len(self.tracks) > 1:
-                track.rows += len(marks)
-                track.emitted += out.tail - start
+                track.count([len(stream.base) for stream in self.streams], out.tail - start)
         self.marks = marks
 
     def _follow(self, track: Track, out: Ring, results: bool) -> None:

@@ -71,7 +71,7 @@ class MigrationStatistics:
     longest_gap: int
     """The most events in a row, in whole batches, that brought no result while it was under way."""
     peak_bytes: int
-    """The most that the STAIRs held after any of its batches."""
+    """The most that the STAIRs, and a black box, held after any of its batches."""
     tracks: tuple[TrackStatistics, ...]
     """Plans that ran side by side, as they were last."""
 

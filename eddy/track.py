@@ -37,8 +37,8 @@ class Track:
     """Where its results go if they are not to be emitted yet."""
     shadows: dict[StairId, Stair] = field(factory=dict)
     """STAIRs that are being completed, to take the place of those with the same name."""
-    rows: int = 0
-    """Arrivals that went through it while there was another."""
+    rows: dict[int, int] = field(factory=dict)
+    """Arrivals of each stream that went through it while there was another."""
     emitted: int = 0
     """Results made while there was another."""
 
@@ -56,6 +56,12 @@ class Track:
     @property
     def every_stair(self) -> list[Stair]:
         return [*self.stairs.values(), *self.shadows.values()]
+
+    def count(self, arrivals: Sequence[int], results: int) -> None:
+        """A batch with so many rows of each stream has given so many results."""
+        for stream, n in enumerate(arrivals):
+            self.rows[stream] = self.rows.get(stream, 0) + n
+        self.emitted += results
 
     def marks(self, marks: NDArray[np.int32]) -> NDArray[np.int32]:
         """Low-water marks as this track sees them: what came before it is not live."""

@@ -30,11 +30,13 @@ class Change(Protocol):
 
     def fork(self, held: bool) -> None:
         """The new plan starts beside the old one, empty, with the rows to come; the old one goes on for whatever has
-        a row from before. ``held``: results of the new one wait until the old one has gone."""
+        a row from before. ``held``: results of the new one wait until the old one has gone. Where the old one is
+        itself two plans in one (`split`), this is `finish`."""
 
     def split(self, sharing: bool) -> None:
         """The new plan takes over with empty STAIRs where the old one has none; of the old one goes on what they
-        lack. Without ``sharing`` the plans have only the rows in common."""
+        lack. Without ``sharing`` the plans have only the rows in common. While another change is running this is
+        `finish`: a plan that is not whole cannot make what is lacking."""
 
     def box(self, replay: bool) -> Box:
         """The new plan starts as a black box that shares nothing with the old one, which goes on as it was. With

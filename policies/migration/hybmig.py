@@ -47,8 +47,6 @@ class HybMig(Migration):
             raise ValueError(f"HybMig(patience=...) is a number of windows above 0, not {value!r}")
 
     def begin(self, change: Change) -> None:
-        if change.running:
-            change.finish()
         change.split(self.sharing)
 
     def work(self, change: Change) -> None:
