@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from eddy.leaf import StreamState
 from eddy.query import Query
 from eddy.result import Fetch, Result
-from eddy.router import RESULT_RINGS, Router
+from eddy.router import Router
+from eddy.tracks import RESULT_RINGS
 from stairs import Ring
 from stairs.ring_kernels import order_of, read_rows
 

@@ -1,0 +1,231 @@
+"""The plans of a router: which tracks run, and how one takes over from another.
+
+A change keeps the STAIRs that both plans have. The others start as holes (`install`); or empty, on a track that sees
+only new rows (`fork`); or empty, while the old plan makes what they lack (`split`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+from attrs import evolve
+from numpy.typing import NDArray
+
+from eddy.binding import Binder, Halt
+from eddy.duty import Duty
+from eddy.hybrid import Task, combine, merged
+from eddy.itinerary import Compiler, RoutingTable, StairId
+from eddy.leaf import StreamState
+from eddy.plan import Plan
+from eddy.program import compile_program
+from eddy.track import Track
+from stairs import Ring, Stair
+from stairs.holes import Keys
+
+RESULT_RINGS = 3
+"""Rings for results, used in turn by the pushes: a result may read its ring until the next but one."""
+
+
+class Tracks(ABC):
+    """Owns the tracks and their STAIRs; leaves belong to the streams."""
+
+    def __init__(
+        self, compiler: Compiler, streams: list[StreamState], nested: bool, bounded: list[bool]
+    ) -> None:
+        self.compiler = compiler
+        self.streams = streams
+        self.bounded = bounded
+        self.tracks: list[Track] = []
+        """Oldest first; the last one has the current plan."""
+        self.results = [Ring(len(streams), hashed=False) for _ in range(RESULT_RINGS)]
+        self.filled_before = 0
+        """Holes filled in STAIRs that are gone."""
+        self._binder = Binder(compiler, streams, nested, bounded)
+        self._writers: dict[int, tuple[Halt, StairId]] = {}
+        """For each STAIR the halt that writes to it, and the leaf that knows its holes."""
+
+    @property
+    def stairs(self) -> dict[StairId, Stair]:
+        """The STAIRs of the current plan."""
+        return self.tracks[-1].stairs
+
+    @property
+    def every_stair(self) -> list[Stair]:
+        """The STAIRs of all tracks."""
+        return [stair for track in self.tracks for stair in track.every_stair]
+
+    @property
+    def keys_filled(self) -> int:
+        """Holes filled so far, also in STAIRs that are gone."""
+        return self.filled_before + sum(stair.keys_filled for stair in self.every_stair)
+
+    def install(self, plan: Plan, fresh: bool) -> tuple[list[Stair], list[Stair]]:
+        """Change to a plan: STAIRs it shares with the old one are kept as they are, the others start as holes.
+
+        Returns the STAIRs that are new, and those that are dropped. ``fresh``: there are no rows yet.
+        """
+        table = self.compiler.compile(plan)
+        old = {}  # stays as it is until nothing can fail any more
+        if self.tracks and self.tracks[-1].born is None:
+            old = {wanted: stair for wanted, stair in self.stairs.items() if not stair.partial}
+        stairs, new = self._stairs(table, old, holes=not fresh)
+        track = self._track(plan, table, stairs)
+        kept = {id(stair) for stair in stairs.values()}
+        dropped = [stair for stair in self.every_stair if id(stair) not in kept]
+        self._use([track])
+        return new, dropped
+
+    def fork(self, plan: Plan, counts: NDArray[np.int64], held: bool) -> None:
+        """Start a plan on a track of its own, empty: it sees only rows from ``counts`` on. The former goes on.
+
+        The former track owes from now on what has a row from before. ``held``: results of the new one wait.
+        """
+        table = self.compiler.compile(plan)
+        stairs, _ = self._stairs(table, {}, holes=False)
+        track = self._track(plan, table, stairs, born=counts.copy())
+        if held:
+            track.held = Ring(len(self.streams), hashed=False)
+        older = self.tracks[-1]
+        duty = Duty([{stream: cut} for stream, cut in enumerate(counts.tolist())])
+        last = older.table.stops[-1]
+        steps = tuple(evolve(step, duty=duty) for step in last.steps)
+        older.table = evolve(older.table, stops=(*older.table.stops[:-1], evolve(last, steps=steps)))
+        older.duty = duty
+        self._bind(older)
+        self._use([*self.tracks, track])
+
+    def split(self, plan: Plan, counts: NDArray[np.int64], sharing: bool) -> bool:
+        """Change to a plan whose new STAIRs start empty, while the old plan makes what they lack.
+
+        False if they lack nothing, since both plans have all states: then it is a plain change.
+        """
+        (older,) = self.tracks
+        hybrid = combine(
+            self.compiler.compile(older.plan), self.compiler.compile(plan), counts.tolist(), sharing
+        )
+        if not hybrid.tasks:
+            return False
+        old = older.stairs if sharing else {evolve(k, former=True): v for k, v in older.stairs.items()}
+        stairs, new = self._stairs(hybrid.table, old, holes=False)
+        # What only the old plan has will lack what it does not owe, and the new ones lack what was there before.
+        former = [
+            stair for wanted, stair in stairs.items() if wanted not in self.compiler.compile(plan).stairs
+        ]
+        for stair in (*new, *former):
+            stair.partial = True
+        track = self._track(plan, hybrid.table, stairs)
+        track.hybrid = hybrid
+        self._use([track])
+        return True
+
+    def expire(self, lows: list[int]) -> bool:
+        """See which rows from before have gone, and drop what is owed for them; whether there was something."""
+        changed = False
+        for track in self.tracks:
+            for duty in track.duties:
+                if duty.expire(lows):
+                    changed = True
+                    self._bind(track)
+        while len(self.tracks) > 1 and self.tracks[0].duty is not None and not self.tracks[0].duty.entries:
+            self._use(self.tracks[1:])
+            self.tracks[0].born = None
+            self.tracks[0].held = None
+        track = self.tracks[-1]
+        if track.hybrid is not None and not any(duty.entries for duty in track.duties):
+            self._unite(track)
+        return changed
+
+    def _unite(self, track: Track) -> None:
+        """The old plan owes nothing any more: what is left is the new one, with all its states."""
+        table = self.compiler.compile(track.plan)
+        left = {wanted: stair for wanted, stair in track.stairs.items() if wanted not in table.stairs}
+        self.filled_before += sum(s.keys_filled for s in (*left.values(), *track.shadows.values()))
+        track.stairs = {wanted: track.stairs[wanted] for wanted in table.stairs}
+        for stair in track.stairs.values():
+            stair.partial = False
+        track.table, track.hybrid, track.shadows = table, None, {}
+        self._bind(track)
+        self._use([track])
+
+    def shadow(self, state: StairId) -> Stair:
+        """Begin to complete a state of the new plan: a STAIR that consists of holes, and gets the same entries."""
+        track = self.tracks[-1]
+        stair = track.shadows[state] = self._make(state, track.carriers[state])
+        stair.open()
+        self._bind(track)
+        return stair
+
+    def merge(self, task: Task, state: StairId, counts: NDArray[np.int64]) -> None:
+        """A shadow is complete: it takes the place of the state, and the old plan owes less."""
+        track = self.tracks[-1]
+        assert track.hybrid is not None
+        self.filled_before += track.stairs[state].keys_filled
+        track.stairs[state] = track.shadows.pop(state)
+        merged(track.hybrid, task, state, counts.tolist())
+        self._bind(track)
+        if not any(duty.entries for duty in track.duties):
+            self._unite(track)
+
+    def _stairs(
+        self, table: RoutingTable, old: dict[StairId, Stair], holes: bool
+    ) -> tuple[dict[StairId, Stair], list[Stair]]:
+        """The STAIRs of a routing table: those of ``old``, or new ones, which are listed apart."""
+        stairs: dict[StairId, Stair] = {}
+        new = []
+        for wanted in table.stairs:
+            stair = old.get(wanted)
+            if stair is None:
+                stair = self._make(wanted, self._binder.carrier(wanted))
+                if holes:
+                    stair.open()
+                new.append(stair)
+            stairs[wanted] = stair
+        return stairs, new
+
+    def _make(self, wanted: StairId, carrier: StairId) -> Stair:
+        name = " ".join(self.compiler.names[s] for s in wanted.streams)
+        component = None if carrier.key == wanted.key else wanted.streams.index(carrier.streams[0])
+        stair = Stair(name, wanted.streams, 1, self._binder.leaf(carrier), component)
+        stair.filler = self.fill
+        return stair
+
+    def _track(
+        self,
+        plan: Plan,
+        table: RoutingTable,
+        stairs: dict[StairId, Stair],
+        born: NDArray[np.int64] | None = None,
+    ) -> Track:
+        carriers = {wanted: self._binder.carrier(wanted) for wanted in table.stairs}
+        track = Track(plan, table, stairs, carriers, [], compile_program([]), born)
+        self._bind(track)
+        return track
+
+    def _bind(self, track: Track) -> None:
+        """Give the steps of a track their rings, as its STAIRs and duties are now."""
+        for leaf in (*track.table.leaves, *track.carriers.values()):
+            self._binder.leaf(leaf)
+        track.halts = self._binder.bind(track.table, track.carriers, track.stairs, self.results[0])
+        for halt, stop in zip(track.halts, track.table.stops, strict=True):
+            shadow = track.shadows.get(stop.out) if isinstance(stop.out, StairId) else None
+            halt.shadow = shadow
+            for stair in (halt.stair, shadow):
+                if stair is not None and isinstance(stop.out, StairId):
+                    self._writers[id(stair)] = (halt, track.carriers[stop.out])
+        track.program = compile_program(track.halts)
+
+    def _use(self, tracks: list[Track]) -> None:
+        """Run these tracks from now on; leaves and writers that only others needed are forgotten."""
+        before = self.every_stair
+        self.tracks = tracks
+        alive = {id(stair) for stair in self.every_stair}
+        self.filled_before += sum(stair.keys_filled for stair in before if id(stair) not in alive)
+        self._writers = {key: writer for key, writer in self._writers.items() if key in alive}
+        needed = {leaf for track in tracks for leaf in (*track.table.leaves, *track.carriers.values())}
+        for stream in self.streams:
+            stream.forget({leaf.key for leaf in needed if leaf.streams == (stream.number,)})
+
+    @abstractmethod
+    def fill(self, stair: Stair, keys: Keys) -> None:
+        """Fill holes of a STAIR."""
