@@ -35,6 +35,8 @@ class Hop:
     kind: int
     """Which kernel that is, in a program."""
     place: NDArray[np.int64]
+    streams: NDArray[np.int64]
+    """Those of the target, then those of the source, for filling."""
     verified: list[tuple[int, Stair, int, Stair]]
     """Components to compare exactly, by their leaves, where the key is a mix of several."""
     asked: list[tuple[int, Stair]] | None
@@ -128,6 +130,7 @@ class Binder:
             join_for(len(ours), len(theirs), self.nested, True),
             kind_of(len(ours), len(theirs), self.nested),
             np.array([ROWS + both.index(s) for s in ours + theirs], np.int64),
+            np.array(theirs + ours, np.int64),
             verified,
             asked,
             None if classes else Theta(step, self.streams, self.nested),

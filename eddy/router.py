@@ -49,6 +49,9 @@ class Router(Tracks):
         self.floor = np.array([[s.base.low for s in streams]], np.int64).astype(np.int32)
         """Rows below are dead at every event to come."""
         self.marks = self.floor
+        self._batch: NDArray[np.int32] | None = None
+        """Marks of the batch that is being run, or was last."""
+        self._stacked: NDArray[np.int32] | None = None
         self.newest = np.array([s.base.tail for s in streams], np.int64)
 
     # -- a batch ---------------------------------------------------------------------------------------------------
@@ -65,6 +68,7 @@ class Router(Tracks):
             (stair, self._expired(stair, lows)) for stair in self.every_stair if stair.holes is not None
         ]
         self.floor = self.marks = floor.reshape(1, -1)
+        self._batch = self._stacked = None
         self._batches += 1
         review = self._batches % REVIEW == 0
         self.leaves.begin(low_rows, next_rows)
@@ -102,6 +106,7 @@ class Router(Tracks):
 
         Without ``results`` the last stop is left out, where its results are not held anyway.
         """
+        self._batch, self._stacked = marks, None
         for track in self.tracks:
             out, whole = (self.results[ring], results) if track.held is None else (track.held, True)
             self.marks = track.marks(marks)
@@ -196,13 +201,15 @@ class Router(Tracks):
             target.promote(self._asked(hop, source, start, stop))
         decided = hop.verified or hop.step.residuals or hop.step.duty is not None
         first = out.tail
-        marks, cursor = self.marks if ordered else self.floor, self._cursor
-        join = hop.kernel if ordered else self._fill_join
+        cursor = self._cursor
+        join, marks, streams = hop.kernel, self.marks, target.streams
+        if not ordered:
+            join, marks, streams = self._fill_join, self._filling_marks(), hop.streams
         cursor[0], cursor[1], cursor[2], cursor[3] = start, stop, 0, 0
         done = 0
         while not done:
             done = join(
-                source.state, target.state, out.state, hop.place, target.streams, marks, cursor, self._waiting
+                source.state, target.state, out.state, hop.place, streams, marks, cursor, self._waiting
             )
             if decided:
                 self._decide(hop, out, first)
@@ -283,6 +290,12 @@ class Router(Tracks):
         link(stair.state, start, stair.tail, ALL)
         self.composites_built += stair.tail - start
 
+    def _filling_marks(self) -> NDArray[np.int32]:
+        """The low-water rows before the batch and at each of its events; between batches this serves as well."""
+        if self._stacked is None:
+            self._stacked = self.floor if self._batch is None else np.vstack((self.floor, self._batch))
+        return self._stacked
+
     def _replay(self, halt: Halt, carrier: StairId, keys: Keys, out: Ring) -> None:
         """Append to ``out`` what the halt makes of the carrier's rows with these keys."""
         hop = next(
@@ -318,7 +331,8 @@ class Router(Tracks):
         wanted.reserve(len(keys))
         append_keys(wanted.state, keys)
         place = np.arange(ROWS, ROWS + stair.components)
-        self._join(self._fill_join, wanted, wanted.base, wanted.tail, stair, out, place, self.floor)
+        marks = self._filling_marks()
+        self._join(self._fill_join, wanted, wanted.base, wanted.tail, stair, out, place, marks)
         self._give(wanted)
 
     def _take(self, components: int) -> Ring:

@@ -5,8 +5,12 @@ full and are called again with the same cursor and list: ``cursor`` holds the ne
 range, and how far the work at hand has come.
 
 ``ordered`` kernels are for arriving entries: a match must be older than the source's latest event and live at it, so
-that each pair is found once, from its later side. The others fill holes: every pair counts that is live at
-``marks[0]``.
+that each pair is found once, from its later side. ``marks[e]`` are the low-water rows at event e.
+
+The others fill holes: every pair counts whose rows are all live at its latest event. (One that is not can never be
+part of a result, and with many streams there are a great many of them.) There ``marks[0]`` are the low-water rows
+before the batch, ``marks[1 + e]`` those at event e, the last line serves for all events after, and ``streams`` are
+those of the target and then those of the source.
 """
 
 from __future__ import annotations
@@ -79,7 +83,7 @@ def probing(own: int, other: int, ordered: bool) -> Any:
         sbase, obase, tail = smeta[BASE], ometa[BASE], ometa[TAIL]
         end = min(ometa[LOW] + orec.shape[0], obase + oevents.shape[0])
         straight, short, leaf = own == 0 and in_line(place, sources), own > 0, targets == 1
-        stream = np.uint64(streams[0])
+        stream, newest = np.uint64(streams[0]), marks.shape[0] - 1
         i, stop, active = cursor[0], cursor[1], cursor[2]
         while i < stop or active > 0:
             if active == 0:
@@ -105,11 +109,17 @@ def probing(own: int, other: int, ordered: bool) -> Any:
                 event, age = sevents[np.uint64(offset)], np.int32(found - tbase)
                 theirs = tevents[np.uint64(max(age, 0))]
                 theirs = theirs if age >= 0 else np.int32(-1)
-                moment = np.uint64(event) if ordered else np.uint64(0)
+                if ordered:
+                    moment = np.uint64(event)
+                else:
+                    moment = np.uint64(min(np.int64(max(event, theirs)) + 1, newest))
                 floor = marks[moment, stream]
                 behind = np.int32(trec[t, ROWS] - floor)
                 for j in range(1, targets):
                     behind |= np.int32(trec[t, ROWS + j] - marks[moment, np.uint64(streams[j])])
+                if not ordered:
+                    for j in range(sources):
+                        behind |= np.int32(srec[s, ROWS + j] - marks[moment, np.uint64(streams[targets + j])])
                 low, high = srec[s, KEY_LOW], srec[s, KEY_HIGH]
                 same = (trec[t, KEY_LOW] == low) & (trec[t, KEY_HIGH] == high)
                 match = same & (behind >= 0) & (theirs < event if ordered else True)
@@ -129,7 +139,9 @@ def probing(own: int, other: int, ordered: bool) -> Any:
                     oevents[np.uint64(tail - obase)] = event if ordered else max(event, theirs)
                     tail += np.int64(match)
                 # The ids of a leaf are its rows, in order: there the first dead row ends the chain.
-                alive = (np.int32(following - tlow) >= 0) & ((np.int32(following - floor) >= 0) | (not leaf))
+                alive = np.int32(following - tlow) >= 0
+                if ordered:
+                    alive &= (np.int32(following - floor) >= 0) | (not leaf)
                 waiting[0, np.uint64(left)], waiting[1, np.uint64(left)] = offset, following
                 left += np.int64(alive)
             for a in range(taken, active):
@@ -162,7 +174,7 @@ def scanning(ordered: bool) -> Any:
         tlow, tbase, ttail = tmeta[LOW], tmeta[BASE], tmeta[TAIL]
         sbase, obase, tail = smeta[BASE], ometa[BASE], ometa[TAIL]
         end = min(ometa[LOW] + orec.shape[0], obase + oevents.shape[0])
-        i, resumed = cursor[0], cursor[3]
+        i, resumed, newest = cursor[0], cursor[3], marks.shape[0] - 1
         while i < cursor[1]:
             s = np.uint64(i & smask)
             event = sevents[np.uint64(i - sbase)]
@@ -176,14 +188,15 @@ def scanning(ordered: bool) -> Any:
                 if trec[t, KEY_LOW] == low and trec[t, KEY_HIGH] == high and trec[t, NEXT] != np.int32(found):
                     theirs = tevents[np.uint64(found - tbase)] if found >= tbase else np.int32(-1)
                     live = theirs < event if ordered else True
-                    for j in range(targets):
-                        row, stream = trec[t, ROWS + j], np.uint64(streams[j])
-                        if (
-                            live
-                            and np.int32(row - marks[np.uint64(event) if ordered else np.uint64(0), stream])
-                            < 0
-                        ):
-                            live = False
+                    moment = np.int64(event) if ordered else min(np.int64(max(event, theirs)) + 1, newest)
+                    for j in range(targets if live else 0):
+                        live &= (
+                            np.int32(trec[t, ROWS + j] - marks[np.uint64(moment), np.uint64(streams[j])]) >= 0
+                        )
+                    if not ordered:
+                        for j in range(sources):
+                            stream = np.uint64(streams[targets + j])
+                            live &= np.int32(srec[s, ROWS + j] - marks[np.uint64(moment), stream]) >= 0
                     if live:
                         if tail == end:
                             cursor[0], cursor[2], cursor[3] = i, found, 1

@@ -58,12 +58,13 @@ def read(ring, start=None):
     return [tuple(map(low_half, row)) for row in ring.state[0][ids & (ring.capacity - 1), ROWS:].tolist()]
 
 
-def join(source, target, out, place, marks, ordered=True, nested=False, span=None):
+def join(source, target, out, place, marks, ordered=True, nested=False, span=None, ours=()):
     """Probe to the end, making room as the router does."""
     kernel = join_for(source.components, target.components, nested, ordered)
     cursor = np.array([*(span or (source.base, source.tail)), 0, 0], np.int64)
     waiting = np.zeros((2, BLOCK + 1), np.int32)
-    while not kernel(source.state, target.state, out.state, place, target.streams, marks, cursor, waiting):
+    streams = target.streams if ordered else np.array([*target.streams, *ours], np.int64)
+    while not kernel(source.state, target.state, out.state, place, streams, marks, cursor, waiting):
         out.grow()
 
 
@@ -282,13 +283,15 @@ class Probing:
     def pairs(self, ordered):
         """What must be found: key, event and rows of each match."""
         for i, key in enumerate(self.mine):
-            moment = self.own_when[i] if ordered else 0
             for j, other in enumerate(self.theirs_keys):
-                if key != other or moment < 0 or (ordered and self.when[j] >= moment):
+                event = max(self.own_when[i], self.when[j])
+                if key != other or (ordered and not self.when[j] < self.own_when[i]):
                     continue
-                floor = self.floors[moment]
-                if all(row >= floor[s] for row, s in zip(self.rows[j], self.theirs, strict=True)):
-                    event = moment if ordered else max(self.own_when[i], self.when[j])
+                # Arriving entries are live at their own events; what is filled is made of any rows.
+                floor = self.floors[event if ordered else min(event + 1, len(self.floors) - 1)]
+                rows = list(zip(self.rows[j], self.theirs, strict=True))
+                rows += [] if ordered else list(zip(self.own_rows[i], self.ours, strict=True))
+                if all(row >= floor[s] for row, s in rows):
                     yield key, event, self.composite(i, j)
 
     def read(self, out):
@@ -306,7 +309,7 @@ def test_a_probe_finds_what_a_comparison_of_all_pairs_finds(shape, ordered, nest
         probing = Probing(shape, seed, keys=[12, 3][seed % 2], first=first)
         out = Ring(sum(shape), hashed=False)
         marks = probing.marks.astype(np.int32)
-        join(probing.source, probing.target, out, probing.place, marks, ordered, nested)
+        join(probing.source, probing.target, out, probing.place, marks, ordered, nested, ours=probing.ours)
         assert Counter(probing.read(out)) == Counter(probing.pairs(ordered))
 
 
