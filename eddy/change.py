@@ -9,6 +9,7 @@ from attrs import define, field
 from numpy.typing import NDArray
 
 from eddy.box import Box, history
+from eddy.errors import EddyError
 from eddy.hybrid import Task
 from eddy.itinerary import StairId
 from eddy.lowwater import LowWater
@@ -52,6 +53,7 @@ class Change:
     adopted: Box | None = field(default=None, init=False)
     """A box that takes over."""
     last: int = field(default=0, init=False)
+    _replayed: bool = field(default=False, init=False)
     _created: list[Stair] = field(factory=list, init=False)
     _track: Track | None = field(default=None, init=False)
     """What a change that another one has followed still waits for: STAIRs with holes, or the former track."""
@@ -92,14 +94,20 @@ class Change:
 
     def box(self, replay: bool) -> Box:
         lows = self._lowwater.lows.copy()
+        self._replayed = replay
         self.boxed = self._new_box(self.plan, (lows if replay else self._lowwater.counts).tolist())
         for batch in history(self._router.streams, lows) if replay else ():
             self.boxed.feed(batch)
         return self.boxed
 
     def swap(self) -> None:
-        assert self.boxed is not None and self.boxed.behind == 0
-        self.boxed, self.adopted = None, self.boxed
+        if self.boxed is None:
+            raise EddyError("there is no black box to swap in: call box() first")
+        self.boxed.drain()
+        if self._replayed or self.turned_over:
+            self.boxed, self.adopted = None, self.boxed
+        else:  # it lacks rows that are still live
+            self.finish()
 
     # -- going on --------------------------------------------------------------------------------------------------
 

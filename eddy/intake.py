@@ -218,7 +218,7 @@ class Intake:
 def stored_columns(query: Query) -> dict[str, set[str]]:
     """The columns that are kept while a row is live: selected ones, those that predicates read later, string keys.
 
-    Of the base of a difference all keys, since a NULL there must be told from a value.
+    Of a difference all keys: a NULL must be told from a value, and one column may have two keys.
     """
     stored: dict[str, set[str]] = {name: set() for name in query.names}
     for output in query.select:
@@ -228,6 +228,6 @@ def stored_columns(query: Query) -> dict[str, set[str]]:
             stored[stream].add(column)
     for key_class in query.key_classes:
         for stream, column in key_class.members.items():
-            if query.streams[stream].columns[column].kind == "string" or stream == query.base:
+            if query.streams[stream].columns[column].kind == "string" or query.base is not None:
                 stored[stream].add(column)
     return stored

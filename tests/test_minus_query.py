@@ -76,7 +76,7 @@ def test_the_base_may_stand_anywhere():
     assert query.key_classes[0].members == {"C": "k", "A": "k", "B": "k"}
     assert [(o.name, o.stream, o.column) for o in query.select] == [("A.id", "A", "id"), ("worth", "A", "v")]
     assert [(name, str(kind)) for name, kind in query.outputs] == [("A.id", "int64"), ("worth", "float64")]
-    assert stored_columns(query) == {"A": {"id", "v"}, "B": set(), "C": set()}
+    assert stored_columns(query) == {"A": {"id", "v", "k", "j"}, "B": {"k", "l"}, "C": {"k"}}
 
 
 def test_columns_that_repeat():

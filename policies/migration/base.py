@@ -43,7 +43,8 @@ class Change(Protocol):
         ``replay`` it is given all live rows first."""
 
     def swap(self) -> None:
-        """The black box takes over."""
+        """The black box takes over, when it has processed what it was given. Where it lacks rows that are still live this
+        is `finish`."""
 
     @property
     def boxed(self) -> Box | None:
