@@ -1,7 +1,7 @@
-"""The README is true: its examples run and print what it says, its commands, files and names exist.
+"""The README and the pages of docs/ are true: examples run and print what they say; commands, files and names exist.
 
-The python blocks run in order, in one namespace. A text block right after one is what it prints; sizes in bytes
-are not compared, since slack may change at any time. A block that prints nothing has no text block after it.
+The python blocks of a page run in order, in one namespace. A text block right after one is what it prints; sizes in
+bytes are not compared, since slack may change at any time. A block that prints nothing has no text block after it.
 """
 
 from __future__ import annotations
@@ -9,23 +9,39 @@ from __future__ import annotations
 import contextlib
 import io
 import re
+from collections.abc import Iterable
 from importlib.util import find_spec
+from inspect import signature
 from pathlib import Path
 
 import pytest
-from attrs import frozen
+from attrs import fields_dict, frozen
 
 import eddy
 import policies
 from benchmarks import table
 from eddy.cli import _parser
+from eddy.statistics import MigrationStatistics, TrackStatistics
+from policies import migration
 
 ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = {
+    str(path.relative_to(ROOT)): path.read_text(encoding="utf-8")
+    for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+}
+README = PAGES["README.md"]
+FIGURES = {"README.md": table.RESULTS, "docs/migration.md": table.RESULTS.with_name("results_migration.json")}
+TECHNIQUES = [
+    kind
+    for kind in vars(policies).values()
+    if isinstance(kind, type) and issubclass(kind, policies.Migration) and kind is not policies.Migration
+]
 
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SIZE = re.compile(r"\b[\d.,]+ (bytes|KiB|MiB)\b")
-LINK = re.compile(r"\]\(([^)#:]+)\)")
+LINK = re.compile(r"\]\(([^)#:]*)(?:#([^)]+))?\)")
+
+every_page = pytest.mark.parametrize("page", PAGES)
 
 
 @frozen
@@ -38,12 +54,12 @@ class Block:
     printed: str = ""
 
 
-def blocks(kind: str) -> list[Block]:
-    found = []
-    fences = list(FENCE.finditer(README))
+def blocks(kind: str, page: str) -> list[Block]:
+    found, text = [], PAGES[page]
+    fences = list(FENCE.finditer(text))
     for fence, after in zip(fences, [*fences[1:], None], strict=True):
-        line = README.count("\n", 0, fence.start()) + 2
-        follows = after is not None and not README[fence.end() : after.start()].strip()
+        line = text.count("\n", 0, fence.start()) + 2
+        follows = after is not None and not text[fence.end() : after.start()].strip()
         printed = after[2] if after is not None and follows and after[1] == "text" else ""
         found.append(Block(fence[1], fence[2], line, printed))
     return [block for block in found if block.kind == kind]
@@ -55,28 +71,41 @@ def sized(text: str) -> str:
 
 def commands() -> list[list[str]]:
     """The commands of the console blocks, as words, comments taken off."""
-    lines = [line for block in blocks("console") for line in block.text.splitlines()]
+    lines = [line for page in PAGES for block in blocks("console", page) for line in block.text.splitlines()]
     return [words for line in lines if (words := line.partition("#")[0].split())]
 
 
-def test_the_examples_run_and_print_what_the_readme_says(tmp_path, monkeypatch):
+def anchors(page: str) -> set[str]:
+    """What a link can name of a page: its headings."""
+    found = re.findall(r"^#+ (.*)$", FENCE.sub("", PAGES[page]), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in found}
+
+
+def missing(names: Iterable[str], text: str) -> list[str]:
+    return [name for name in names if not re.search(rf"\b{name}\b", text)]
+
+
+@every_page
+def test_the_examples_run_and_print_what_the_page_says(page, tmp_path, monkeypatch):
     """All of them, in order, in one namespace, in an empty folder."""
     monkeypatch.chdir(tmp_path)
-    namespace: dict[str, object] = {"__name__": "readme"}
-    for block in blocks("python"):
-        where = f"README.md:{block.line}"
+    namespace: dict[str, object] = {"__name__": "page"}
+    assert blocks("python", page)
+    for block in blocks("python", page):
         out = io.StringIO()
-        code = compile("\n" * (block.line - 1) + block.text, "README.md", "exec")
+        code = compile("\n" * (block.line - 1) + block.text, page, "exec")
         with contextlib.redirect_stdout(out):
             exec(code, namespace)
-        assert sized(out.getvalue()) == sized(block.printed), where
+        assert sized(out.getvalue()) == sized(block.printed), f"{page}:{block.line}"
 
 
-def test_a_block_of_every_kind_is_known():
+@every_page
+def test_a_block_of_every_kind_is_known(page):
     """A misspelt fence would hide an example from the test above."""
-    kinds = set(re.findall(r"^```(\w*)$", README, re.MULTILINE)) - {""}
-    assert kinds == {"python", "text", "console"}
-    assert README.count("```") == 2 * len(FENCE.findall(README))
+    text = PAGES[page]
+    kinds = set(re.findall(r"^```(\w*)$", text, re.MULTILINE)) - {""}
+    assert kinds == {"python", "text"} | ({"console"} if page == "README.md" else kinds & {"console"})
+    assert text.count("```") == 2 * len(FENCE.findall(text))
 
 
 @pytest.mark.parametrize("words", commands(), ids=" ".join)
@@ -110,28 +139,71 @@ def test_every_public_name_is_in_the_readme():
     results = [
         name for name in vars(eddy.Result) if not name.startswith("_") and name not in ("query", "count")
     ]
-    missing = [name for name in (*names, *doors, *results) if not re.search(rf"\b{name}\b", README)]
-    assert missing == []
+    assert missing((*names, *doors, *results), README) == []
 
 
-def test_files_and_links_are_there():
-    """Every path in the layout, and every relative link."""
+@pytest.mark.parametrize("technique", TECHNIQUES)
+def test_a_technique_has_a_line_in_the_readme_and_a_section_of_its_own(technique):
+    """The section begins with the paper and its section, and with how it is made: every option and its default."""
+    name = technique.__name__
+    assert re.search(rf"^\| `{name}\(", README, re.MULTILINE)
+    section = re.search(rf"^## {name}\n(.*?)^## ", PAGES["docs/migration.md"], re.MULTILINE | re.DOTALL)[1]
+    assert re.match(r"\n\*(JISC|HybMig|Zhu et al\.), sections? \d", section)
+    options = [
+        f"{option.name}={option.default!r}".replace("'", '"')
+        for option in signature(technique).parameters.values()
+    ]
+    assert (f"`{name}({', '.join(options)})`" if options else "No options.") in section
+
+
+def test_what_a_technique_is_written_with_is_described():
+    """All that the engine offers it, and all that it may say of itself."""
+    offered = [name for kind in (migration.Change, migration.Box, migration.Migration) for name in vars(kind)]
+    names = [name for name in (*migration.__all__, *offered) if not name.startswith("_")]
+    assert missing(names, PAGES["docs/migration.md"]) == []
+
+
+def test_what_a_migration_tells_is_described():
+    """Every field of the statistics of a plan change."""
+    told = [*fields_dict(MigrationStatistics), *fields_dict(TrackStatistics)]
+    assert [name for name in told if f"`{name}`" not in PAGES["docs/migration.md"]] == []
+
+
+def test_what_queries_engines_and_results_take_is_described():
+    """Every option has its name on some page."""
+    takers = (eddy.Query, eddy.sql, eddy.Eddy, eddy.Eddy.push, eddy.Eddy.load, eddy.Result.to_arrow)
+    options = [name for taker in takers for name in signature(taker).parameters if not name.startswith("_")]
+    assert missing(set(options) - {"self"}, "\n".join(PAGES.values())) == []
+
+
+def test_the_files_of_the_layout_are_there():
+    """Every path in it."""
     folder = ""
-    for line in next(block.text for block in blocks("text") if block.text.startswith("stairs/")).splitlines():
+    layout = next(block.text for block in blocks("text", "README.md") if block.text.startswith("stairs/"))
+    for line in layout.splitlines():
         folder = folder if line.startswith(" ") else line.split()[0]
         for path in (folder, *(folder + name for name in re.findall(r"\w+\.py", line))):
             assert (ROOT / path).exists(), path
-    for path in LINK.findall(README):
-        assert (ROOT / path).exists(), path
-    headings = {
-        re.sub(r"[^\w -]", "", h).lower().replace(" ", "-") for h in re.findall(r"^#+ (.*)$", README, re.M)
-    }
-    assert set(re.findall(r"\]\(#([^)]+)\)", README)) <= headings
 
 
-def test_the_figures_are_those_that_were_measured():
+@every_page
+def test_links_lead_somewhere(page):
+    """Every relative link is to a file that is there, and to a heading that it has."""
+    for path, anchor in LINK.findall(PAGES[page]):
+        target = ((ROOT / page).parent / path).resolve() if path else ROOT / page
+        assert target.exists(), path
+        assert not anchor or anchor in anchors(str(target.relative_to(ROOT))), anchor
+
+
+def test_the_readme_links_to_every_page():
+    """Nobody looks into docs/ unasked."""
+    assert {path for path, _ in LINK.findall(README)} >= set(PAGES) - {"README.md"}
+
+
+@pytest.mark.parametrize("page", FIGURES)
+def test_the_figures_are_those_that_were_measured(page):
     """`python -m benchmarks.table --write` would change nothing."""
-    assert table.inserted(README, table.read()) == README
+    assert table.inserted(PAGES[page], table.read(FIGURES[page])) == PAGES[page]
 
 
 def test_a_miss_is_shown_as_plainly_as_a_hit():
