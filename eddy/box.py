@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from eddy.intake import Arrivals, Part
 from eddy.leaf import StreamState
+from eddy.types import Array
 
-PIECE = 4096
-"""Old rows that are replayed at a time."""
+PIECE = 512
+"""Old rows that are replayed at a time: as many are processed after a batch at the least."""
 
 
 @frozen(eq=False)
@@ -53,6 +54,16 @@ class Box:
         """Its rows and its STAIRs."""
         held = sum(stream.nbytes for stream in self.streams)
         return held + int(self.router.nbytes) + sum(stair.nbytes for stair in self.router.every_stair)
+
+    def codes_in_use(self) -> Iterator[Array]:
+        """The string codes of its rows, and of those that wait."""
+        for stream in self.streams:
+            yield from stream.payload.codes_in_use()
+        for batch in self._waiting:
+            for part in batch.arrivals.parts:
+                for name, kind in self.streams[part.stream].payload.columns.items():
+                    if kind.kind == "string":
+                        yield part.columns[name].values
 
     def feed(self, batch: Batch) -> None:
         self._waiting.append(batch)

@@ -53,6 +53,8 @@ class Change:
     adopted: Box | None = field(default=None, init=False)
     """A box that takes over."""
     last: int = field(default=0, init=False)
+    oldest: Change | None = field(default=None, init=False, repr=False)
+    """The oldest change under way; None: this one."""
     _replayed: bool = field(default=False, init=False)
     _created: list[Stair] = field(factory=list, init=False)
     _track: Track | None = field(default=None, init=False)
@@ -135,7 +137,8 @@ class Change:
 
     @property
     def age(self) -> float:
-        return float((self._lowwater.counts - self.counts).sum()) / max(1, self.live)
+        first = self if self.oldest is None else self.oldest
+        return float((self._lowwater.counts - first.counts).sum()) / max(1, first.live)
 
     def expire(self) -> None:
         self.look()

@@ -23,8 +23,8 @@ AT_ONCE = 1 << 17
 def chunks(router: Router, max_rows: int, ring: int) -> Iterator[Ring]:
     """Run the last stop; yields the result ring whenever it has results to hand out."""
     marks = router.marks
-    finals = [(hop, seen) for hop, seen in router.finals(marks) if hop.source.delta[0] != hop.source.delta[1]]
-    sources = [_by_event(hop) for hop, _ in finals]
+    finals = [final for final in router.finals(marks) if final[1].source.delta[0] != final[1].source.delta[1]]
+    sources = [_by_event(hop) for _, hop, _ in finals]
     events = [source.state[2][: len(source)] for source in sources]
     out = router.results[ring]
     out.limit(min(max_rows, AT_ONCE))
@@ -32,9 +32,10 @@ def chunks(router: Router, max_rows: int, ring: int) -> Iterator[Ring]:
     while at < count:
         stop = min(at + width, count)
         out.clear()
-        fits = True
-        for (hop, router.marks), source, mine in zip(finals, sources, events, strict=True):
+        fits, made = True, []
+        for (track, hop, router.marks), source, mine in zip(finals, sources, events, strict=True):
             low, high = (source.base + np.searchsorted(mine, (at, stop))).tolist()
+            start = out.tail
             for _ in router.matches(hop, source, low, high, out) if low < high else ():
                 if stop - at > 1:
                     fits = False
@@ -43,9 +44,14 @@ def chunks(router: Router, max_rows: int, ring: int) -> Iterator[Ring]:
                 out.clear()
             if not fits:
                 break
+            made.append((track, hop, high - low, out.tail - start))
         if not fits:
             width = (stop - at) // 2
             continue
+        for track, hop, arrivals, results in made:
+            track.emitted += results
+            if hop.step.duty is not None:
+                hop.step.duty.count(hop.step.source.streams, arrivals, results)
         if len(out):
             yield out
         at, width = stop, 2 * (stop - at)

@@ -39,6 +39,12 @@ class Duty:
         """
         return all(all(stream in entry for stream in streams) for entry in self.entries)
 
+    def count(self, streams: Sequence[int], arrivals: int, results: int) -> None:
+        """So many entries of these streams were processed, and gave so many results of the query."""
+        if len(streams) == 1:
+            self.rows[streams[0]] = self.rows.get(streams[0], 0) + arrivals
+        self.results += results
+
     def expire(self, lows: Sequence[int]) -> bool:
         """Forget entries that no live composite can fulfil any more; whether there were some."""
         left = [e for e in self.entries if all(lows[stream] < cut for stream, cut in e.items())]

@@ -140,7 +140,7 @@ class Eddy:
         self._check_ready("push more")
         if self._pool.wants_sweep:  # before the batch is encoded: its codes are in no payload yet
             in_use = [codes for stream in self._streams for codes in stream.payload.codes_in_use()]
-            self._pool.sweep((*in_use, *self._output.codes_in_use()))
+            self._pool.sweep((*in_use, *self._output.codes_in_use(), *self._changes.codes_in_use()))
         self._decide()
         arrivals = self._intake.admit(batches)
         self._handout.begin(self._streams, self._lowwater.lows.tolist())
@@ -242,18 +242,19 @@ class Eddy:
     def _draw(self, arrivals: Arrivals, max_rows: int) -> Generator[Result | None, None, None]:
         """Yields nothing once, when the first rows are stored, then the results in parts.
 
-        Closing it gives up the results that are left, but never a row.
+        Closing it gives up the results of this push that are left, but never a row.
         """
         pieces = arrivals.cut(self.batch_size)
-        primed = False
+        signed, primed, worked = self._output.signed, False, False
         try:
             for piece in pieces:
-                whole = self._process(piece, results=self._output.signed)
+                worked = signed
+                whole = self._process(piece, results=signed)
                 if not primed:
                     primed = True
                     yield None
-                if self._output.signed:  # withdrawals are found for a batch at a time
-                    yield from self._and_released(whole).pieces(max_rows)
+                if signed:  # withdrawals are found for a batch at a time
+                    yield from whole.pieces(max_rows)
                     continue
                 made = 0
                 for ring in chunks(self._router, max_rows, self._handout.ring):
@@ -263,9 +264,10 @@ class Eddy:
                     _ = result.rows  # read now: the next part uses the ring again
                     yield result
                 self._changes.work(made)
-                yield from self._and_released(self._output.nothing(self._fetch)).pieces(max_rows)
+                worked = True
+                yield from self._draw_released(max_rows)
         except GeneratorExit:
-            self._store(pieces)
+            self._store(pieces, worked)
             raise
         except BaseException as error:
             self._broken = error
@@ -273,10 +275,21 @@ class Eddy:
         finally:
             self._drawing = None
 
-    def _store(self, pieces: Iterator[Arrivals]) -> None:
+    def _draw_released(self, max_rows: int) -> Iterator[Result]:
+        """Results of earlier pushes that need not be held any longer; what is not drawn is not lost."""
+        left = [part for result in self._changes.released() for part in result.pieces(max_rows)]
+        try:
+            while left:
+                part = left.pop(0)
+                self._results += len(part)
+                yield part
+        finally:
+            self._changes.keep(left)
+
+    def _store(self, pieces: Iterator[Arrivals], worked: bool) -> None:
         """Process what is left of a push whose results nobody wants."""
         try:
-            if not self._output.signed:
+            if not worked:
                 self._changes.work(0)
             for piece in pieces:
                 self._process(piece, results=self._output.signed)

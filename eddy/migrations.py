@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from eddy.box import Batch, Box
@@ -16,6 +16,7 @@ from eddy.query import Query
 from eddy.result import Result
 from eddy.statistics import MigrationStatistics
 from eddy.track import Track
+from eddy.types import Array
 from policies import Migration
 
 if TYPE_CHECKING:
@@ -57,6 +58,12 @@ class Migrations:
     def nbytes(self) -> int:
         """What black boxes hold."""
         return sum(change.boxed.nbytes for change in self._changes if change.boxed is not None)
+
+    def codes_in_use(self) -> Iterator[Array]:
+        """String codes that black boxes need."""
+        for change in self._changes:
+            if change.boxed is not None:
+                yield from change.boxed.codes_in_use()
 
     @property
     def history(self) -> tuple[MigrationStatistics, ...]:
@@ -119,6 +126,7 @@ class Migrations:
         """A batch is done and has brought so many results."""
         if self._changes:
             change = self._changes[-1]
+            change.oldest = self._changes[0]
             change.note(len(self._engine._router.marks), results, self._hold())
             change.dropped = []
             self._pump(change, self._engine.migration.work)
@@ -133,6 +141,10 @@ class Migrations:
         released, self._released = self._released, []
         return released
 
+    def keep(self, results: list[Result]) -> None:
+        """Results that were released, but nobody has taken them."""
+        self._released = results + self._released
+
     def _hold(self) -> int:
         """Put results by that a track may not emit yet; how many."""
         engine, count = self._engine, 0
@@ -143,6 +155,7 @@ class Migrations:
                 if all(of is not track for of, _ in self._held):
                     self._held.append((track, []))
                 next(parts for of, parts in self._held if of is track).append(result)
+                track.held.clear()  # each of them once, whoever asks again
                 count += len(result)
         return count
 

@@ -139,10 +139,7 @@ class Router(Tracks):
                 start, duty = out.tail, hop.step.duty
                 self.hop(hop, hop.source, low, high, out, True)
                 if duty is not None:
-                    if isinstance(hop.step.source, StairId) and len(hop.step.source.streams) == 1:
-                        (stream,) = hop.step.source.streams
-                        duty.rows[stream] = duty.rows.get(stream, 0) + high - low
-                    duty.results += (out.tail - start) * last
+                    duty.count(hop.step.source.streams, high - low, (out.tail - start) * last)
         elif track.program.table[at, OPERATION] == LINK:
             assert halt.stair is not None
             halt.stair.insert(*out.delta)
@@ -162,15 +159,15 @@ class Router(Tracks):
             expand(halt.stair.state, start, which, halt.stair.keys(start, stop), shadow.state)
             shadow.insert(first, shadow.tail)
 
-    def finals(self, marks: NDArray[np.int32]) -> Iterator[tuple[Hop, NDArray[np.int32]]]:
-        """The hops of the last stops whose results are emitted, each with the marks of its track."""
+    def finals(self, marks: NDArray[np.int32]) -> Iterator[tuple[Track, Hop, NDArray[np.int32]]]:
+        """The hops of the last stops whose results are emitted, each with its track and the marks of that."""
         for track in self.tracks:
             if track.held is None:
                 seen = track.marks(marks)
                 for hop in track.halts[-1].hops:
                     duty = hop.step.duty
                     if duty is None or not duty.skips(hop.step.source.streams):
-                        yield hop, seen
+                        yield track, hop, seen
 
     def hop(self, hop: Hop, source: Ring, start: int, stop: int, out: Ring, ordered: bool) -> None:
         """Append to ``out`` all matches of the source's entries start..stop."""

@@ -40,7 +40,7 @@ class Track:
     rows: dict[int, int] = field(factory=dict)
     """Arrivals of each stream that went through it while there was another."""
     emitted: int = 0
-    """Results made while there was another."""
+    """Results made while there was another, or drawn in parts."""
 
     @property
     def places(self) -> list[Ring]:

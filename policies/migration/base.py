@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar, Protocol
@@ -43,8 +44,8 @@ class Change(Protocol):
         ``replay`` it is given all live rows first."""
 
     def swap(self) -> None:
-        """The black box takes over, when it has processed what it was given. Where it lacks rows that are still live this
-        is `finish`."""
+        """The black box takes over, when it has processed what it was given. Where it lacks rows that are still live
+        this is `finish`."""
 
     @property
     def boxed(self) -> Box | None:
@@ -68,7 +69,7 @@ class Change(Protocol):
 
     @property
     def age(self) -> float:
-        """Events since the change, in windows: 1 when as many rows have come as were live then."""
+        """Events since the oldest change under way, in windows: 1 when as many rows have come as were live then."""
 
     def expire(self) -> None:
         """Stop whatever goes on only for rows that have left their windows."""
@@ -116,3 +117,15 @@ def whole(what: str, value: object) -> None:
     """Refuse what is not a whole number of at least 0."""
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
         raise ValueError(f"{what} is a number of keys a batch, 0 or more, not {value!r}")
+
+
+def above(what: str, value: object, least: float) -> None:
+    """Refuse what is not a number above ``least``, and infinity."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not least < value < math.inf:
+        raise ValueError(f"{what} is a number above {least:g}, not {value!r}")
+
+
+def truth(what: str, value: object) -> None:
+    """Refuse what is neither True nor False."""
+    if not isinstance(value, bool):
+        raise ValueError(f"{what} is True or False, not {value!r}")

@@ -8,14 +8,18 @@ from attrs import field, frozen
 
 from policies.migration.base import Change, Migration
 
+MOST = 1 << 40
+"""Events in one go, at the most."""
+
 
 @frozen
 class Ghm(Migration):
     """Feed both plans, the new one from a queue that starts with the live rows; swap when it is empty (HybMig, 4.3).
 
     The plans are black boxes. The new plan has low priority: after each batch it gets ``share`` times as many events
-    of its queue as the batch had. Above 1 it catches up, however fast the streams are. All output is the old plan's
-    until the swap. A change during a change starts anew. Use it in place of `Gpt` when windows are long.
+    of its queue as the batch had, in pieces of 512 old rows. Above 1 it catches up, however fast the streams are. All
+    output is the old plan's until the swap. A change during a change starts anew. Use it in place of `Gpt` when windows
+    are long.
     """
 
     share: float = field(default=2.0)
@@ -34,6 +38,6 @@ class Ghm(Migration):
         box = change.boxed
         if box is None:
             return
-        box.drain(int(self.share * change.last) + 1)
+        box.drain(1 + int(min(self.share * change.last, MOST)))
         if box.behind == 0:
             change.swap()

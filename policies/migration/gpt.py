@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from attrs import frozen
+from typing import Any
 
-from policies.migration.base import Change, Migration
+from attrs import field, frozen
+
+from policies.migration.base import Change, Migration, above
 
 
 @frozen
@@ -16,7 +18,11 @@ class Gpt(Migration):
     change starts anew. Use it when output must not be delayed at all and a window of double work is no matter.
     """
 
-    patience: float = 4.0
+    patience: float = field(default=4.0)
+
+    @patience.validator
+    def _check(self, attribute: Any, value: Any) -> None:
+        above("Gpt(patience=...)", value, 0)
 
     def begin(self, change: Change) -> None:
         change.box(replay=False)

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from attrs import field, frozen
 
-from policies.migration.base import Change, Migration, whole
+from policies.migration.base import Change, Migration, above, truth, whole
 
 
 @frozen
@@ -31,7 +31,7 @@ class HybMig(Migration):
     Use it for long windows, when neither a pause nor double work will do.
     """
 
-    sharing: bool = True
+    sharing: bool = field(default=True)
     background: int = field(default=0)
     patience: float = field(default=4.0)
 
@@ -43,8 +43,11 @@ class HybMig(Migration):
 
     @patience.validator
     def _check_patience(self, attribute: Any, value: Any) -> None:
-        if not isinstance(value, (int, float)) or not value > 0:
-            raise ValueError(f"HybMig(patience=...) is a number of windows above 0, not {value!r}")
+        above("HybMig(patience=...)", value, 0)
+
+    @sharing.validator
+    def _check_sharing(self, attribute: Any, value: Any) -> None:
+        truth("HybMig(sharing=...)", value)
 
     def begin(self, change: Change) -> None:
         change.split(self.sharing)

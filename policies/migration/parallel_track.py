@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from attrs import field, frozen, validators
 
-from policies.migration.base import Change, Migration
+from policies.migration.base import Change, Migration, above
 
 
 @frozen
@@ -33,8 +33,7 @@ class ParallelTrack(Migration):
 
     @patience.validator
     def _check(self, attribute: Any, value: Any) -> None:
-        if not isinstance(value, (int, float)) or not value > 0:
-            raise ValueError(f"ParallelTrack(patience=...) is a number of windows above 0, not {value!r}")
+        above("ParallelTrack(patience=...)", value, 0)
 
     @property
     def holds(self) -> bool:
