@@ -1,12 +1,13 @@
 """Faults that were found once, each as the smallest case that shows it."""
 
+from collections import Counter
 from unittest import mock
 
 import numpy as np
 import pytest
 
 import eddy
-from policies import Jisc, Routing
+from policies import Ghm, Jisc, ParallelTrack, Routing
 from stairs import Stair
 from stairs.hole_kernels import place
 
@@ -125,3 +126,77 @@ def test_no_predicate_is_asked_about_rows_that_a_filter_ruled_out():
     engine.push("B", {"y": [0, 2]})
     assert engine.push("A", {"x": [8]}).rows.tolist() == [[0, 1]]
     assert engine.push("B", {"y": [0, 3]}).rows.tolist() == [[0, 3]]
+
+
+# -- migrations
+
+
+def join_of_three(rows):
+    """Three streams on one key."""
+    streams = {s: eddy.Stream({"x": "int64"}, window=eddy.Rows(rows)) for s in "ABC"}
+    return eddy.Query(streams, where=["A.x = B.x", "B.x = C.x"])
+
+
+PLANS = ("(A B) C", "(B C) A", "(A C) B")
+
+
+def test_a_silent_stream_and_changes_that_keep_coming_do_not_pile_up_tracks():
+    """Patience counts from the oldest change under way, not from the last."""
+    engine = eddy.Eddy(join_of_three(20), migration=ParallelTrack())
+    rng = np.random.default_rng(0)
+    for stream in "ABC":
+        engine.push(stream, {"x": rng.integers(0, 9, 20)})
+    most = 0
+    for i in range(60):
+        engine.migrate(PLANS[(i + 1) % 3])
+        for stream in "AB":  # C falls silent
+            engine.push(stream, {"x": rng.integers(0, 9, 10)})
+        most = max(most, len(engine._router.tracks))
+    assert 2 <= most < 20
+
+
+@pytest.mark.parametrize("closing", [False, True])
+def test_a_draw_that_is_closed_gives_held_results_once(closing):
+    """Closing gives up results of the push, never those that were held from earlier ones, and none comes twice."""
+    engine = eddy.Eddy(join_of_three(6), "(A B) C", migration=ParallelTrack(order="pt"), batch_size=4)
+    twin = eddy.Eddy(join_of_three(6))
+    rng, found, wanted = np.random.default_rng(1), Counter(), Counter()
+    for i in range(120):
+        if i % 3 == 2:
+            engine.migrate(PLANS[(i // 3 + 1) % 3])
+        batch = {"x": rng.integers(0, 2, 3)}
+        wanted.update(map(tuple, twin.push("ABC"[i % 3], batch).rows.tolist()))
+        draw = engine.push("ABC"[i % 3], batch, max_rows=3)
+        for part in draw:
+            found.update(map(tuple, part.rows.tolist()))
+            if closing and i % 5 == 0:
+                draw.close()
+                break
+    found.update(map(tuple, engine.settle().rows.tolist()))
+    assert max(found.values()) == 1 and set(found) <= set(wanted)
+    assert closing or found == wanted
+
+
+def test_strings_that_wait_in_a_black_box_are_not_swept():
+    """Rows that have left their windows may still wait for the new plan, with their texts."""
+    streams = {"D": eddy.Stream({"x": "int64"}, window=eddy.Rows(60_000))}
+    streams |= {s: eddy.Stream({"x": "int64", "s": "string"}, window=eddy.Rows(200)) for s in "AB"}
+    query = eddy.Query(streams, where=["A.x = B.x", "B.x = D.x", "A.s < B.s"], select=["A.x", "B.s"])
+    engines = [eddy.Eddy(query, "(A B) D", migration=t) for t in (Jisc(), Ghm(share=1.01))]
+    rng, swept = np.random.default_rng(0), 0
+    history = {"x": rng.integers(0, 20_000, 60_000)}
+    for engine in engines:
+        engine.push("D", history)
+    for i in range(80):
+        for stream in "AB":
+            if i == 4 and stream == "A":
+                for engine in engines:
+                    engine.migrate("(B D) A")
+            texts = [f"{value:08d}-{i}-{j}" * 8 for j, value in enumerate(rng.integers(0, 10**8, 200))]
+            batch = {"x": rng.integers(0, 200, 200), "s": texts}
+            swept += engines[1]._pool.wants_sweep
+            first, second = (
+                Counter(zip(*e.push(stream, batch).to_pydict().values(), strict=True)) for e in engines
+            )
+            assert first == second
+    assert swept > 3 and engines[1].statistics().history[-1].ended is None

@@ -6,7 +6,7 @@ from typing import Any
 
 from attrs import field, frozen
 
-from policies.migration.base import Change, Migration
+from policies.migration.base import Change, Migration, above
 
 MOST = 1 << 40
 """Events in one go, at the most."""
@@ -26,10 +26,7 @@ class Ghm(Migration):
 
     @share.validator
     def _check(self, attribute: Any, value: Any) -> None:
-        if not isinstance(value, (int, float)) or not value > 1:
-            raise ValueError(
-                f"Ghm(share=...) must be above 1, or the new plan never catches up, not {value!r}"
-            )
+        above("Ghm(share=...)", value, 1)  # or the new plan would never catch up
 
     def begin(self, change: Change) -> None:
         change.box(replay=True)
