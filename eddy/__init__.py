@@ -9,7 +9,13 @@ from eddy.predicate import predicate
 from eddy.query import Query, Stream
 from eddy.result import Result
 from eddy.sql import sql
-from eddy.statistics import StairStatistics, Statistics, StreamStatistics
+from eddy.statistics import (
+    MigrationStatistics,
+    StairStatistics,
+    Statistics,
+    StreamStatistics,
+    TrackStatistics,
+)
 from eddy.windows import Range, Rows, Tumbling, Unbounded
 
 __version__ = "0.1.0"
@@ -19,6 +25,7 @@ __all__ = [
     "Eddy",
     "EddyError",
     "Explanation",
+    "MigrationStatistics",
     "PlanError",
     "Query",
     "QueryError",
@@ -30,6 +37,7 @@ __all__ = [
     "Statistics",
     "Stream",
     "StreamStatistics",
+    "TrackStatistics",
     "Tumbling",
     "Unbounded",
     "predicate",

@@ -55,7 +55,6 @@ class Change:
     last: int = field(default=0, init=False)
     oldest: Change | None = field(default=None, init=False, repr=False)
     """The oldest change under way; None: this one."""
-    _replayed: bool = field(default=False, init=False)
     _created: list[Stair] = field(factory=list, init=False)
     _track: Track | None = field(default=None, init=False)
     """What a change that another one has followed still waits for: STAIRs with holes, or the former track."""
@@ -96,7 +95,6 @@ class Change:
 
     def box(self, replay: bool) -> Box:
         lows = self._lowwater.lows.copy()
-        self._replayed = replay
         self.boxed = self._new_box(self.plan, (lows if replay else self._lowwater.counts).tolist())
         for batch in history(self._router.streams, lows) if replay else ():
             self.boxed.feed(batch)
@@ -106,7 +104,7 @@ class Change:
         if self.boxed is None:
             raise EddyError("there is no black box to swap in: call box() first")
         self.boxed.drain()
-        if self._replayed or self.turned_over:
+        if (self._lowwater.lows >= self.boxed.firsts).all():
             self.boxed, self.adopted = None, self.boxed
         else:  # it lacks rows that are still live
             self.finish()

@@ -34,10 +34,11 @@ from policies import Feedback, Fixed, Jisc, Migration, NoFeedback, Routing
 
 
 class Eddy:
-    """Joins the streams of a query, under a plan that may change at any moment.
+    """Runs a query - a join, a set difference, aggregates over them - under a plan that may change at any moment.
 
-    Every result is given exactly once, by the push that brings its latest event, in the order of these events.
-    Batch size, plan, plan changes and policies never change the results.
+    Every result is given exactly once, by the push that brings its latest event, in the order of these events; it is
+    withdrawn once, if the query or ``retractions`` ask for that. Batch size, plan, plan changes and policies never
+    change the results. (One technique, ``ParallelTrack(order="pt")``, gives some of them later.)
     """
 
     def __init__(
@@ -101,8 +102,8 @@ class Eddy:
 
         ``batch``: a dict of arrays, a structured numpy array, a pyarrow table or record batch, a pandas or polars
         frame. With ``max_rows`` the results come as an iterator of parts of at most that many rows, and no more than
-        that are ever built at a time; draw it to its end before the next push. A batch that is refused (BatchError)
-        changes nothing.
+        that are ever built at a time (signed results and aggregates: those of ``batch_size`` events); draw it to its
+        end before the next push. A batch that is refused (BatchError) changes nothing.
         """
         return self._push({stream: batch}, max_rows)
 
@@ -352,8 +353,8 @@ class Eddy:
         """An engine that goes on where the saved one stood, and gives exactly the results that it would have given.
 
         Composites are holes at first and fill as they are needed. ``query`` is needed only if the saved one has
-        predicates of your own (`eddy.predicate`). Plan, batch size, joins and seed are the saved ones unless given;
-        policies are not saved, only what they were called, so pass them again. StateError if there is no snapshot
+        predicates of your own (`eddy.predicate`). Plan, batch size, joins, seed and retractions are the saved ones unless
+        given; policies are not saved, only what they were called, so pass them again. StateError if there is no snapshot
         to read, or not a whole one.
         """
         options: dict[str, Any] = {

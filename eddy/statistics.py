@@ -48,7 +48,7 @@ class TrackStatistics:
     results: int
     """Results that it made."""
     entries: int
-    """What it still owes: lines of its table of characteristics."""
+    """What it still owes: lines of its table of characteristics; for a black box the events that it has to process."""
 
 
 @frozen
@@ -83,6 +83,7 @@ class Statistics:
     plan: str
     events: int
     results: int
+    """Rows that pushes have returned, withdrawals included."""
     migrations: int
     keys_filled: int
     composites_filled: int
@@ -91,7 +92,7 @@ class Statistics:
     streams: tuple[StreamStatistics, ...]
     stairs: tuple[StairStatistics, ...]
     history: tuple[MigrationStatistics, ...] = ()
-    """The last migrations, oldest first."""
+    """The last 64 migrations that are over, oldest first, and then those under way."""
 
     @property
     def complete(self) -> bool:

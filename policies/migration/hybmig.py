@@ -26,7 +26,7 @@ class HybMig(Migration):
     entries need no order.
 
     It ends when in each entry one stream has turned over, or all states are there; after ``patience`` windows, where
-    streams are silent, the rest is computed at once, and so is everything when a change comes during a change.
+    streams are silent, the rest is computed at once. A change that comes during a change is done like `MovingState`.
 
     Use it for long windows, when neither a pause nor double work will do.
     """
