@@ -353,9 +353,9 @@ class Eddy:
         """An engine that goes on where the saved one stood, and gives exactly the results that it would have given.
 
         Composites are holes at first and fill as they are needed. ``query`` is needed only if the saved one has
-        predicates of your own (`eddy.predicate`). Plan, batch size, joins, seed and retractions are the saved ones unless
-        given; policies are not saved, only what they were called, so pass them again. StateError if there is no snapshot
-        to read, or not a whole one.
+        predicates of your own (`eddy.predicate`). Plan, batch size, joins, seed and retractions are the saved ones
+        unless given; policies are not saved, only what they were called, so pass them again. StateError if there is no
+        snapshot to read, or not a whole one.
         """
         options: dict[str, Any] = {
             "plan": plan,
