@@ -9,13 +9,13 @@ from attrs import define, field
 from numpy.typing import NDArray
 
 from eddy.box import Box, history
+from eddy.chronicle import Chronicle
 from eddy.errors import EddyError
 from eddy.hybrid import Task
 from eddy.itinerary import StairId
 from eddy.lowwater import LowWater
 from eddy.plan import Plan
 from eddy.router import Router
-from eddy.statistics import MigrationStatistics, TrackStatistics
 from eddy.track import Track
 from stairs import Stair
 
@@ -25,10 +25,7 @@ class Change:
     """From one plan to another; see `policies.migration.Change`."""
 
     plan: Plan
-    former: Plan
-    technique: str
-    event: int
-    """Events before it."""
+    chronicle: Chronicle
     _router: Router
     _lowwater: LowWater
     _new_box: Callable[[Plan, Sequence[int]], Box]
@@ -39,33 +36,23 @@ class Change:
     """The next row of each stream when it began."""
     dropped: list[Stair] = field(factory=list, init=False)
     """STAIRs that nobody needs any more; their memory is given back with the next batch."""
-    seconds: float = field(default=0.0, init=False)
-    """Time spent in the calls of the technique."""
-    ended: int | None = field(default=None, init=False)
-    held: int = field(default=0, init=False)
-    peak: int = field(default=0, init=False)
-    gap: int = field(default=0, init=False)
-    _silent: int = field(default=0, init=False)
-    _built: list[int] = field(factory=lambda: [0, 0], init=False)
-    _filled: list[int] = field(factory=lambda: [0, 0], init=False)
-    """Composites built and keys filled in the engine's life: when it began, and now."""
     boxed: Box | None = field(default=None, init=False)
     adopted: Box | None = field(default=None, init=False)
     """A box that takes over."""
     last: int = field(default=0, init=False)
-    oldest: Change | None = field(default=None, init=False, repr=False)
-    """The oldest change under way; None: this one."""
+    since: tuple[NDArray[np.int64], int] = field(init=False)
+    """``counts`` and ``live`` of the oldest change under way."""
     _created: list[Stair] = field(factory=list, init=False)
     _track: Track | None = field(default=None, init=False)
     """What a change that another one has followed still waits for: STAIRs with holes, or the former track."""
     _shadow: tuple[Task, StairId, Stair] | None = field(default=None, init=False)
-    _tracks: tuple[TrackStatistics, ...] = field(default=(), init=False)
+    """The state that is being completed: its task, its name, and the STAIR that will take its place."""
 
     def __attrs_post_init__(self) -> None:
         self.live = int((self._lowwater.counts - self._lowwater.lows).sum())
         self.counts = self._lowwater.counts.copy()
-        self._built = [self._router.composites_built] * 2
-        self._filled = [self._router.keys_filled] * 2
+        self.since = (self.counts, self.live)
+        self.chronicle.count(self._router)
 
     # -- starting --------------------------------------------------------------------------------------------------
 
@@ -113,9 +100,13 @@ class Change:
 
     @property
     def running(self) -> bool:
+        return self._several or bool(self.incomplete)
+
+    @property
+    def _several(self) -> bool:
+        """Whether two plans are running."""
         tracks = self._router.tracks
-        several = len(tracks) > 1 or tracks[0].hybrid is not None or self.boxed is not None
-        return several or bool(self.incomplete)
+        return len(tracks) > 1 or tracks[0].hybrid is not None or self.boxed is not None
 
     @property
     def superseded(self) -> bool:
@@ -135,11 +126,10 @@ class Change:
 
     @property
     def age(self) -> float:
-        first = self if self.oldest is None else self.oldest
-        return float((self._lowwater.counts - first.counts).sum()) / max(1, first.live)
+        counts, live = self.since
+        return float((self._lowwater.counts - counts).sum()) / max(1, live)
 
     def expire(self) -> None:
-        self.look()
         self._router.expire(self._lowwater.lows.tolist())
 
     def compute(self, budget: int) -> None:
@@ -161,7 +151,6 @@ class Change:
             self._shadow = None
 
     def finish(self) -> None:
-        self.look()
         self.boxed = None
         _, dropped = self._router.install(self.plan, fresh=False)
         self.dropped += dropped
@@ -172,53 +161,15 @@ class Change:
         """Another router has taken over."""
         self._router = router
 
-    # -- what it was like --------------------------------------------------------------------------------------------
-
     def note(self, events: int, results: int, held: int) -> None:
         """A batch is done: so many events gave so many results, and others that are held back."""
         self.last = events
-        self._silent = 0 if results else self._silent + events
-        self.gap = max(self.gap, self._silent)
-        self.held += held
-        self.look()
+        self.chronicle.batch(events, results, held)
+        self.chronicle.measure(self._router, self.boxed)
 
     def look(self) -> None:
-        """See how far it is."""
-        router, names = self._router, self._router.compiler.names
-        boxed = 0 if self.boxed is None else self.boxed.nbytes
-        self.peak = max(self.peak, boxed + sum(stair.nbytes for stair in router.every_stair))
-        self._built[1], self._filled[1] = router.composites_built, router.keys_filled
-        tracks = router.tracks
-        if len(tracks) > 1:
-            self._tracks = tuple(
-                TrackStatistics(
-                    str(track.plan),
-                    {name: track.rows.get(s, 0) for s, name in enumerate(names)},
-                    track.emitted,
-                    sum(len(duty.entries) for duty in track.duties),
-                )
-                for track in tracks
-            )
-        elif self.boxed is not None:
-            self._tracks = (TrackStatistics(str(self.plan), {}, 0, self.boxed.behind),)
-        elif tracks[0].hybrid is not None:
-            duties = tracks[0].duties
-            rows = {name: sum(duty.rows.get(s, 0) for duty in duties) for s, name in enumerate(names)}
-            results, entries = sum(d.results for d in duties), sum(len(d.entries) for d in duties)
-            self._tracks = (TrackStatistics(str(self.former), rows, results, entries),)
-
-    def statistics(self) -> MigrationStatistics:
-        return MigrationStatistics(
-            technique=self.technique,
-            former=str(self.former),
-            plan=str(self.plan),
-            begun=self.event,
-            ended=self.ended,
-            seconds=self.seconds,
-            keys_filled=self._filled[1] - self._filled[0],
-            composites_built=self._built[1] - self._built[0],
-            results_held=self.held,
-            longest_gap=self.gap,
-            peak_bytes=self.peak,
-            tracks=self._tracks,
-        )
+        """See what the technique has done; how large all is need not be known more than once a batch."""
+        if self.last == 0 or self._several:
+            self.chronicle.measure(self._router, self.boxed)
+        else:
+            self.chronicle.count(self._router)

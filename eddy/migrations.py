@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from eddy.box import Batch, Box
 from eddy.change import Change
+from eddy.chronicle import Chronicle
 from eddy.errors import EddyError, StateError
 from eddy.handout import emit
 from eddy.plan import Plan
@@ -68,7 +69,7 @@ class Migrations:
     @property
     def history(self) -> tuple[MigrationStatistics, ...]:
         """The last changes, oldest first."""
-        return (*self._log, *(change.statistics() for change in self._changes))
+        return (*self._log, *(change.chronicle.statistics() for change in self._changes))
 
     def check_none_held(self) -> None:
         """Refuse to go on where results would be lost."""
@@ -104,15 +105,8 @@ class Migrations:
 
     def _change(self, plan: Plan) -> Change:
         engine = self._engine
-        return Change(
-            plan,
-            engine._plan,
-            type(engine.migration).__name__,
-            engine._events,
-            engine._router,
-            engine._lowwater,
-            engine._workshop.box,
-        )
+        chronicle = Chronicle(type(engine.migration).__name__, engine._plan, plan, engine._events)
+        return Change(plan, chronicle, engine._router, engine._lowwater, engine._workshop.box)
 
     # -- going on --------------------------------------------------------------------------------------------------
 
@@ -126,7 +120,7 @@ class Migrations:
         """A batch is done and has brought so many results."""
         if self._changes:
             change = self._changes[-1]
-            change.oldest = self._changes[0]
+            change.since = (self._changes[0].counts, self._changes[0].live)
             change.note(len(self._engine._router.marks), results, self._hold())
             change.dropped = []
             self._pump(change, self._engine.migration.work)
@@ -163,7 +157,7 @@ class Migrations:
         """Let the technique go on, and see what has come of it."""
         start = time.perf_counter()
         call(change)
-        change.seconds += time.perf_counter() - start
+        change.chronicle.seconds += time.perf_counter() - start
         change.look()
         if change.adopted is not None:
             self._adopt(change.adopted)
@@ -173,8 +167,8 @@ class Migrations:
         done = self._engine.migration.done(change)
         for other in list(self._changes):
             if done or (other is not self._changes[-1] and other.superseded):
-                other.ended = self._engine._events
-                self._log.append(other.statistics())
+                other.chronicle.ended = self._engine._events
+                self._log.append(other.chronicle.statistics())
                 self._changes.remove(other)
 
     def _adopt(self, box: Box) -> None:

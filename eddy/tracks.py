@@ -101,17 +101,15 @@ class Tracks(ABC):
         False if they lack nothing, since both plans have all states: then it is a plain change.
         """
         (older,) = self.tracks
-        hybrid = combine(
-            self.compiler.compile(older.plan), self.compiler.compile(plan), counts.tolist(), sharing
-        )
+        table = self.compiler.compile(plan)
+        hybrid = combine(self.compiler.compile(older.plan), table, counts.tolist(), sharing)
         if not hybrid.tasks:
             return False
         old = older.stairs if sharing else {evolve(k, former=True): v for k, v in older.stairs.items()}
         stairs, new = self._stairs(hybrid.table, old, holes=False)
         # What only the old plan has will lack what it does not owe, and the new ones lack what was there before.
-        former = [
-            stair for wanted, stair in stairs.items() if wanted not in self.compiler.compile(plan).stairs
-        ]
+        wanted = set(table.stairs)
+        former = [stair for name, stair in stairs.items() if name not in wanted]
         for stair in (*new, *former):
             stair.partial = True
         track = self._track(plan, hybrid.table, stairs)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar, Protocol
@@ -120,8 +119,8 @@ def whole(what: str, value: object) -> None:
 
 
 def above(what: str, value: object, least: float) -> None:
-    """Refuse what is not a number above ``least``, and infinity."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not least < value < math.inf:
+    """Refuse what is not a number above ``least``."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > least:
         raise ValueError(f"{what} is a number above {least:g}, not {value!r}")
 
 

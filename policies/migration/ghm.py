@@ -35,6 +35,6 @@ class Ghm(Migration):
         box = change.boxed
         if box is None:
             return
-        box.drain(1 + int(min(self.share * change.last, MOST)))
+        box.drain(int(min(self.share * max(1, change.last), MOST)))
         if box.behind == 0:
             change.swap()

@@ -1,0 +1,85 @@
+"""What is remembered of a plan change: how long it took, what it cost, and what ran side by side."""
+
+from __future__ import annotations
+
+from attrs import define, field
+
+from eddy.box import Box
+from eddy.plan import Plan
+from eddy.router import Router
+from eddy.statistics import MigrationStatistics, TrackStatistics
+
+
+@define(eq=False)
+class Chronicle:
+    """One plan change."""
+
+    technique: str
+    former: Plan
+    plan: Plan
+    begun: int
+    """Events before it."""
+    ended: int | None = field(default=None, init=False)
+    seconds: float = field(default=0.0, init=False)
+    """Time spent in the calls of the technique."""
+    _held: int = field(default=0, init=False)
+    _peak: int = field(default=0, init=False)
+    _gap: int = field(default=0, init=False)
+    _silent: int = field(default=0, init=False)
+    _before: tuple[int, int] | None = field(default=None, init=False)
+    """Keys filled and composites built in the engine's life when it began."""
+    _now: tuple[int, int] = field(default=(0, 0), init=False)
+    _tracks: tuple[TrackStatistics, ...] = field(default=(), init=False)
+
+    def batch(self, events: int, results: int, held: int) -> None:
+        """A batch is done: so many events gave so many results, and others that are held back."""
+        self._silent = 0 if results else self._silent + events
+        self._gap = max(self._gap, self._silent)
+        self._held += held
+
+    def count(self, router: Router) -> None:
+        """See what was filled; the first time, what had been filled before."""
+        self._now = (router.keys_filled, router.composites_built)
+        if self._before is None:
+            self._before = self._now
+
+    def measure(self, router: Router, box: Box | None) -> None:
+        """See how large it all is, and what runs side by side."""
+        self.count(router)
+        size = sum(stair.nbytes for stair in router.every_stair)
+        self._peak = max(self._peak, size if box is None else size + box.nbytes)
+        names, tracks = router.compiler.names, router.tracks
+        if len(tracks) > 1:
+            self._tracks = tuple(
+                TrackStatistics(
+                    str(track.plan),
+                    {name: track.rows.get(s, 0) for s, name in enumerate(names)},
+                    track.emitted,
+                    sum(len(duty.entries) for duty in track.duties),
+                )
+                for track in tracks
+            )
+        elif box is not None:
+            self._tracks = (TrackStatistics(str(self.plan), {}, 0, box.behind),)
+        elif tracks[0].hybrid is not None:
+            duties = tracks[0].duties
+            rows = {name: sum(duty.rows.get(s, 0) for duty in duties) for s, name in enumerate(names)}
+            results, entries = sum(d.results for d in duties), sum(len(d.entries) for d in duties)
+            self._tracks = (TrackStatistics(str(self.former), rows, results, entries),)
+
+    def statistics(self) -> MigrationStatistics:
+        filled, built = self._before or self._now
+        return MigrationStatistics(
+            technique=self.technique,
+            former=str(self.former),
+            plan=str(self.plan),
+            begun=self.begun,
+            ended=self.ended,
+            seconds=self.seconds,
+            keys_filled=self._now[0] - filled,
+            composites_built=self._now[1] - built,
+            results_held=self._held,
+            longest_gap=self._gap,
+            peak_bytes=self._peak,
+            tracks=self._tracks,
+        )
