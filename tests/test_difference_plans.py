@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import eddy
-from policies import HybMig, ParallelTrack
-from tests.operator_engines import base_rows, chain, key
+from policies import EagerStairs, Ghm, Gms, Gpt, HybMig, Jisc, MovingState, ParallelTrack
+from tests.operator_engines import base_rows, chain, four, key
 
 
 def test_a_plan_is_the_order_of_subtraction():
@@ -96,3 +96,71 @@ def test_retractions_need_not_be_asked_for():
     for flag in (False, True):
         engine = chain({"A": eddy.Rows(1), "B": eddy.Rows(1)}, retractions=flag)
         assert base_rows(engine.push("A", key(1, 2))) == [(1, 0), (-1, 0), (1, 1)]
+
+
+# What each technique does, read from the statistics
+
+
+def begun(technique):
+    """An engine whose order has just changed; of two rows, which B blocks, the new states know nothing."""
+    engine = four(technique)
+    engine.push("B", key(1))
+    engine.push("A", key(1, 1, 2, 3))
+    engine.migrate("A - D - B - C")
+    return engine
+
+
+def progress(engine):
+    """Holes, holes filled, and the event before which the change was over."""
+    now = engine.statistics()
+    return now.stairs[0].holes, now.keys_filled, now.history[-1].ended
+
+
+def test_jisc_judges_a_row_when_it_is_touched():
+    """Arrivals that touch no hole leave them; the expiry of b1 fills both, and the change is over."""
+    engine = begun(Jisc())
+    first = engine.statistics().stairs[0]
+    assert (first.name, first.complete, first.fraction) == ("A - D", False, 0.5)
+    assert progress(engine) == (2, 0, None)
+    engine.push("C", key(7))
+    assert progress(engine) == (2, 0, None)
+    engine.push("B", key(9))
+    assert progress(engine) == (0, 2, 7)
+
+
+def test_jisc_is_done_when_the_base_has_turned_over():
+    """Holes that nobody touched have left with their rows."""
+    engine = begun(Jisc())
+    engine.push("A", key(*[8] * 9))
+    assert progress(engine) == (0, 0, 14)
+
+
+def test_jisc_fills_in_the_background():
+    """One hole a batch."""
+    engine = begun(Jisc(background=1))
+    assert progress(engine) == (2, 0, None)
+    engine.push("C", key(7))
+    assert progress(engine) == (1, 1, None)
+    engine.push("C", key(7))
+    assert progress(engine)[:2] == (0, 2)
+
+
+@pytest.mark.parametrize(
+    ("technique", "filled"), [(MovingState(), 2), (EagerStairs(), 2), (Gms(), 0)], ids=repr
+)
+def test_eager_techniques_are_done_before_the_next_event(technique, filled):
+    """Moving State and eager STAIRs fill every hole; Gms replays the rows instead."""
+    engine = begun(technique)
+    assert engine.statistics().complete
+    assert progress(engine) == (0, filled, 5)
+
+
+@pytest.mark.parametrize(("technique", "events"), [(Ghm(), 3), (Gpt(), 12)], ids=repr)
+def test_a_black_box_takes_over_when_it_is_ready(technique, events):
+    """Ghm when its queue is empty, Gpt when all windows have turned over; until then the old states are in use."""
+    engine = begun(technique)
+    for event in range(events):
+        assert engine.statistics().stairs[0].name == "A - B", f"swapped before event {event}"
+        engine.push("CBDAAAAAAAAA"[event], key(7))
+    assert engine.statistics().stairs[0].name == "A - D"
+    assert progress(engine) == (0, 0, 5 + events)
