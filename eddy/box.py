@@ -32,6 +32,13 @@ class Batch:
     counts: NDArray[np.int64]
     """Low-water rows and next rows before the batch."""
 
+    @property
+    def nbytes(self) -> int:
+        arrays: list[Any] = [self.marks, self.arrivals.streams]
+        for part in self.arrivals.parts:
+            arrays += [part.events, *part.keys.values(), *(column.values for column in part.columns.values())]
+        return sum(array.nbytes for array in arrays)
+
 
 @define(eq=False)
 class Box:
@@ -51,8 +58,8 @@ class Box:
 
     @property
     def nbytes(self) -> int:
-        """Its rows and its STAIRs."""
-        held = sum(stream.nbytes for stream in self.streams)
+        """Its rows and its STAIRs, and what waits."""
+        held = sum(stream.nbytes for stream in self.streams) + sum(batch.nbytes for batch in self._waiting)
         return held + int(self.router.nbytes) + sum(stair.nbytes for stair in self.router.every_stair)
 
     def codes_in_use(self) -> Iterator[Array]:

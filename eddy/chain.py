@@ -48,8 +48,7 @@ class States:
     def settle(self, budget: int) -> int:
         """Settle up to so many holes, newest rows first; how many there were."""
         before = self.difference.settled
-        if budget:
-            self.difference.settle(budget)
+        self.difference.settle(budget)
         return self.difference.settled - before
 
     def fill(self) -> None:
@@ -78,7 +77,8 @@ class Chain:
         self.compiler = compiler
         self.streams = streams
         self.leaves = ChainLeaves(streams)
-        self.composites_built = 0
+        self.composites_built = self.composites_made = 0
+        self.counting = False
         self.filled_before = 0
         self.floor = self.marks = np.empty((0, len(streams)), np.int32)
         self.newest = np.array([stream.payload.next_row for stream in streams], np.int64)

@@ -91,6 +91,7 @@ class Change:
         if self.boxed is None:
             raise EddyError("there is no black box to swap in: call box() first")
         self.boxed.drain()
+        self.chronicle.measure(self._router, self.boxed)
         if (self._lowwater.lows >= self.boxed.firsts).all():
             self.boxed, self.adopted = None, self.boxed
         else:  # it lacks rows that are still live

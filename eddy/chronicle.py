@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from attrs import define, field
 
 from eddy.box import Box
@@ -27,8 +29,14 @@ class Chronicle:
     _gap: int = field(default=0, init=False)
     _silent: int = field(default=0, init=False)
     _before: tuple[int, int] | None = field(default=None, init=False)
-    """Keys filled and composites built in the engine's life when it began."""
+    """Keys filled and composites made in the engine's life when it began."""
     _now: tuple[int, int] = field(default=(0, 0), init=False)
+    _boxed: int = field(default=0, init=False)
+    """Composites that were made in a black box."""
+    _begun_at: float = field(factory=time.time, init=False)
+    _ended_at: float | None = field(default=None, init=False)
+    _output_at: float = field(factory=time.perf_counter, init=False)
+    _pause: float = field(default=0.0, init=False)
     _tracks: tuple[TrackStatistics, ...] = field(default=(), init=False)
 
     def batch(self, events: int, results: int, held: int) -> None:
@@ -36,16 +44,31 @@ class Chronicle:
         self._silent = 0 if results else self._silent + events
         self._gap = max(self._gap, self._silent)
         self._held += held
+        self._wait(results > 0)
+
+    def _wait(self, over: bool) -> None:
+        """See how long there was no output."""
+        now = time.perf_counter()
+        self._pause = max(self._pause, now - self._output_at)
+        if over:
+            self._output_at = now
+
+    def end(self, events: int) -> None:
+        """It is over, after so many events."""
+        self.ended, self._ended_at = events, time.time()
+        self._wait(True)
 
     def count(self, router: Router) -> None:
         """See what was filled; the first time, what had been filled before."""
-        self._now = (router.keys_filled, router.composites_built)
+        self._now = (router.keys_filled, router.composites_built + router.composites_made)
         if self._before is None:
             self._before = self._now
 
     def measure(self, router: Router, box: Box | None) -> None:
         """See how large it all is, and what runs side by side."""
         self.count(router)
+        if box is not None:
+            self._boxed = box.router.composites_made
         size = sum(stair.nbytes for stair in router.every_stair)
         self._peak = max(self._peak, size if box is None else size + box.nbytes)
         names, tracks = router.compiler.names, router.tracks
@@ -75,11 +98,14 @@ class Chronicle:
             plan=str(self.plan),
             begun=self.begun,
             ended=self.ended,
+            begun_at=self._begun_at,
+            ended_at=self._ended_at,
             seconds=self.seconds,
             keys_filled=self._now[0] - filled,
-            composites_built=self._now[1] - built,
+            composites_built=self._now[1] - built + self._boxed,
             results_held=self._held,
             longest_gap=self._gap,
+            longest_pause=self._pause,
             peak_bytes=self._peak,
             tracks=self._tracks,
         )

@@ -35,6 +35,9 @@ from eddy.difference_layout import (
 LOOKS = 16
 """Rows that may be looked at for each hole that may be settled in the background."""
 
+LEAST = 256
+"""A budget of none is good for as many looks as one of this."""
+
 
 @part
 def block(plan, directory, records, slot, blocker):  # type: ignore[no-untyped-def]
@@ -124,14 +127,17 @@ def walk(plan, directory, base, stream, entry, low, rows, used):  # type: ignore
 def settle(plan, directory, base, newest, low, budget):  # type: ignore[no-untyped-def]
     """Settle up to `budget` holes from row `newest` down to `low`; returns the row to go on with.
 
-    The number of rows that are looked at is limited too, so that a long run without holes delays no batch.
+    It passes over rows that are no holes, also when the budget is spent; how many it looks at is limited too, so that
+    a long run without holes delays no batch.
     """
     records = base[0]
-    looks = LOOKS * budget
-    while newest >= low and budget > 0 and looks > 0:
+    looks = LOOKS * (budget + LEAST)
+    while newest >= low and looks > 0:
         slot = newest & (records.shape[0] - 1)
         blocker = records[slot, BLOCKER]
         if blocker >= 0 and records[slot, FREE] != plan[BEFORE, blocker]:
+            if budget == 0:
+                break
             directory[2][SETTLED] += 1
             judge(plan, directory, base, slot, 0)
             budget -= 1

@@ -167,7 +167,7 @@ class Migrations:
         done = self._engine.migration.done(change)
         for other in list(self._changes):
             if done or (other is not self._changes[-1] and other.superseded):
-                other.chronicle.ended = self._engine._events
+                other.chronicle.end(self._engine._events)
                 self._log.append(other.chronicle.statistics())
                 self._changes.remove(other)
 
@@ -177,6 +177,7 @@ class Migrations:
         engine._handout.seal()
         box.router.filled_before = engine._router.keys_filled
         box.router.composites_built = engine._router.composites_built
+        box.router.counting = False
         box.router.newest = engine._lowwater.counts.copy()
         engine._router, engine._streams = box.router, box.streams
         for change in self._changes:

@@ -41,6 +41,11 @@ class Router(Tracks):
         super().__init__(compiler, streams, nested, bounded)
         self.leaves = Leaves(streams)
         self.composites_built = 0
+        """Composites that filled holes."""
+        self.composites_made = 0
+        """Composites that the current plan put into STAIRs that began empty, while another plan was running."""
+        self.counting = False
+        """Whether it runs apart, so that all of its STAIRs began empty."""
         self._fill_join = join_for(0, 0, nested, False)
         self._spare: dict[int, list[Ring]] = {}
         self._batches = 0
@@ -114,6 +119,8 @@ class Router(Tracks):
             self._follow(track, out, whole)
             if len(self.tracks) > 1:
                 track.count([len(stream.base) for stream in self.streams], out.tail - start)
+        if self.counting or len(self.tracks) > 1 or self.tracks[0].hybrid is not None:
+            self.composites_made += self.tracks[-1].made()
         self.marks = marks
 
     def _follow(self, track: Track, out: Ring, results: bool) -> None:
@@ -281,7 +288,7 @@ class Router(Tracks):
         All composites with these keys are made, from rows of this batch too, and linked. None of them is there
         already, since inserts to a hole are dropped.
         """
-        halt, carrier = self._writers[id(stair)]
+        halt, carrier = self._writers[stair]
         start = stair.tail
         self._replay(halt, carrier, keys, stair)
         link(stair.state, start, stair.tail, ALL)
@@ -302,7 +309,7 @@ class Router(Tracks):
         )
         source_id = hop.step.source
         entries = self._take(hop.source.components)
-        below = self._writers.get(id(hop.source))
+        below = self._writers.get(hop.source)
         source = hop.source
         if below is None:
             self._collect(self._binder.leaf(carrier), keys, entries)

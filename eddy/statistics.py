@@ -62,14 +62,20 @@ class MigrationStatistics:
     """Events before it began."""
     ended: int | None
     """Events before it was done; None while it is under way."""
+    begun_at: float = field(eq=False)
+    ended_at: float | None = field(eq=False)
+    """When, in seconds since 1970."""
     seconds: float = field(eq=False)
     """Time that the technique took for itself, apart from ordinary batches."""
     keys_filled: int
     composites_built: int
+    """Composites made to fill holes, or in STAIRs that began empty while another plan was running."""
     results_held: int
     """Results that were held back for some time."""
     longest_gap: int
     """The most events in a row, in whole batches, that brought no result while it was under way."""
+    longest_pause: float = field(eq=False)
+    """The longest time without output, in seconds; it begins with the change."""
     peak_bytes: int
     """The most that the STAIRs, and a black box, held after any of its batches."""
     tracks: tuple[TrackStatistics, ...]

@@ -63,6 +63,11 @@ class Track:
             self.rows[stream] = self.rows.get(stream, 0) + n
         self.emitted += results
 
+    def made(self) -> int:
+        """Composites that this batch has put into STAIRs; where two plans are one, into those that began empty."""
+        stairs = [halt.stair for halt in self.halts if halt.stair is not None]
+        return sum(s.delta[1] - s.delta[0] for s in stairs if self.hybrid is None or s.partial)
+
     def marks(self, marks: NDArray[np.int32]) -> NDArray[np.int32]:
         """Low-water marks as this track sees them: what came before it is not live."""
         if self.born is None:

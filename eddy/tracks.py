@@ -42,7 +42,7 @@ class Tracks(ABC):
         self.filled_before = 0
         """Holes filled in STAIRs that are gone."""
         self._binder = Binder(compiler, streams, nested, bounded)
-        self._writers: dict[int, tuple[Halt, StairId]] = {}
+        self._writers: dict[Ring, tuple[Halt, StairId]] = {}
         """For each STAIR the halt that writes to it, and the leaf that knows its holes."""
 
     @property
@@ -90,9 +90,10 @@ class Tracks(ABC):
         duty = Duty([{stream: cut} for stream, cut in enumerate(counts.tolist())])
         last = older.table.stops[-1]
         steps = tuple(evolve(step, duty=duty) for step in last.steps)
-        older.table = evolve(older.table, stops=(*older.table.stops[:-1], evolve(last, steps=steps)))
-        older.duty = duty
-        self._bind(older)
+        table = evolve(older.table, stops=(*older.table.stops[:-1], evolve(last, steps=steps)))
+        owing = evolve(older, table=table, duty=duty)
+        self._bind(owing)  # from here on nothing can fail
+        older.table, older.duty, older.halts, older.program = table, duty, owing.halts, owing.program
         self._use([*self.tracks, track])
 
     def split(self, plan: Plan, counts: NDArray[np.int64], sharing: bool) -> bool:
@@ -210,7 +211,7 @@ class Tracks(ABC):
             halt.shadow = shadow
             for stair in (halt.stair, shadow):
                 if stair is not None and isinstance(stop.out, StairId):
-                    self._writers[id(stair)] = (halt, track.carriers[stop.out])
+                    self._writers[stair] = (halt, track.carriers[stop.out])
         track.program = compile_program(track.halts)
 
     def _use(self, tracks: list[Track]) -> None:
@@ -219,7 +220,7 @@ class Tracks(ABC):
         self.tracks = tracks
         alive = {id(stair) for stair in self.every_stair}
         self.filled_before += sum(stair.keys_filled for stair in before if id(stair) not in alive)
-        self._writers = {key: writer for key, writer in self._writers.items() if key in alive}
+        self._writers = {stair: writer for stair, writer in self._writers.items() if id(stair) in alive}
         needed = {leaf for track in tracks for leaf in (*track.table.leaves, *track.carriers.values())}
         for stream in self.streams:
             stream.forget({leaf.key for leaf in needed if leaf.streams == (stream.number,)})

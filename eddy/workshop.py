@@ -79,4 +79,5 @@ class Workshop:
         streams = [self.stream(number, first) for number, first in enumerate(firsts)]
         router = self.router(streams)
         router.install(plan, fresh=True)
+        router.counting = True
         return Box(streams, router, np.array(firsts, np.int64))
