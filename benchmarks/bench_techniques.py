@@ -1,0 +1,86 @@
+"""Migration techniques side by side: in normal operation, in the migration stage, and when nothing migrates.
+
+The papers' figures, with what they must reach, are measured by `python -m benchmarks.techniques`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import eddy
+from benchmarks.hybmig_figures import EVERY, HELD, KEYS, Setting
+from benchmarks.jisc_figures import BACKGROUND, CASES, FEEDS, STEMS, STILL, TRACKS, side_by_side, to
+from benchmarks.migration_workloads import Shifting, left_deep, right_deep, swapped
+from benchmarks.ratio import Timings
+from benchmarks.stages import Arena
+from benchmarks.techniques import standing, there_and_back
+
+Contest = Callable[..., Timings]
+Row = Callable[..., None]
+
+
+def warm(feed: str, joins: int, *others: str) -> Arena:
+    """Windows of 10,000 rows, full."""
+    arena = side_by_side(FEEDS[feed](joins + 1, 10_000, 10_000), *others)
+    arena.warm()
+    return arena
+
+
+@pytest.mark.parametrize("joins", [5, 20])
+@pytest.mark.parametrize("feed", FEEDS)
+def test_normal_operation(feed: str, joins: int, contest: Contest, ratio_row: Row) -> None:
+    """A tree with its composites, and SteMs without."""
+    arena = warm(feed, joins, STEMS)
+    timings = contest(arena.race(4), 4 * arena.size)
+    ratio_row("normal operation, million events/s", f"{joins} joins, {feed} keys", timings)
+
+
+@pytest.mark.parametrize("joins", [5, 20])
+@pytest.mark.parametrize("case", CASES)
+def test_migration_stage(case: str, joins: int, contest: Contest, row: Row) -> None:
+    """From the change until the windows have turned over."""
+    arena = warm("even", joins, BACKGROUND, TRACKS, STEMS, STILL)
+    turn_over = -(-arena.work.streams * arena.work.window // arena.size)
+    plans = to(arena, swapped(arena.work.names, case))
+    timings = contest(arena.race(1, plans), arena.size, rounds=turn_over)
+    arena.settle()
+    first, *others = timings.seconds
+    title = "migration stage, seconds"
+    row(title, "", *timings.seconds, *(f"{first} / {other}" for other in others))
+    total = {name: float(seconds.sum()) for name, seconds in timings.seconds.items()}
+    ratios = (f"{total[other] / total[first]:.2f}" for other in others)
+    row(title, f"{joins} joins, {case} case", *(f"{seconds:.3f}" for seconds in total.values()), *ratios)
+
+
+def test_clique(benchmark: Any, row: Row) -> None:
+    """HybMig's default task under every technique, from the change until 1.2 windows later."""
+    setting = Setting()
+    work = Shifting(setting.n, setting.rows, KEYS)
+    query = work.query(eddy.Range(setting.rows * setting.n))
+    engines = {
+        name: eddy.Eddy(query, plan=left_deep(work.names), migration=technique)
+        for name, technique in EVERY.items()
+    }
+    arena = Arena.of(work, engines, held=(HELD,), size=setting.batch)
+    arena.warm(size=512)
+    work.shift(setting.n - 1)
+    plans = dict.fromkeys(engines, right_deep(work.names))
+    stage = benchmark.pedantic(lambda: arena.stage(plans, batches=72 * setting.w), rounds=1, iterations=1)
+    title = "HybMig's default task"
+    row(title, "", "seconds", "ended after, windows", "results held")
+    for name in engines:
+        ended, held = stage.windows(name, setting.n * setting.rows), stage.changes[name].results_held
+        row(title, name, f"{stage.total(name):.3f}", ended, held)
+
+
+@pytest.mark.parametrize("migrated", [False, True])
+def test_not_migrating(migrated: bool, contest: Contest, ratio_row: Row) -> None:
+    """All techniques beside each other, before any migration or after two."""
+    arena = standing()
+    if migrated:
+        there_and_back(arena)
+    timings = contest(arena.race(8), 8 * arena.size, rounds=40)
+    ratio_row("not migrating, million events/s", "after two" if migrated else "before any", timings)
