@@ -24,33 +24,38 @@ class Book:
     case: Case
     rows: dict = field(factory=dict)
     event: dict = field(factory=dict)
+    shown: dict = field(init=False)
     count: int = 0
     now: int = 0
 
+    def __attrs_post_init__(self):
+        self.shown = {f"{name}.{column}": [] for name, s in self.case.streams.items() for column in s.columns}
+
     def enter(self, events):
-        """Give the events of a step their numbers."""
+        """Give the events of a step their numbers, and put by what their values look like in a result."""
         for name, row in events:
-            known = self.rows.setdefault(name, [])
+            known, stream = self.rows.setdefault(name, []), self.case.streams[name]
             self.event[name, len(known)] = self.count
             known.append(row)
             self.count += 1
-            stream = self.case.streams[name]
-            if stream.time is not None:
-                self.now = max(self.now, row[list(stream.columns).index(stream.time)])
+            for (column, kind), value in zip(stream.columns.items(), row, strict=True):
+                timed = kind.startswith("timestamp") and value is not None
+                self.shown[f"{name}.{column}"].append(plain(moment(value) if timed else value))
+                if column == stream.time:
+                    self.now = max(self.now, value)
 
     def latest(self, numbers):
         """The event that completed a result."""
         return max(self.event[pair] for pair in zip(self.case.streams, numbers, strict=True))
 
-    def value(self, numbers, item):
-        """The value of column ``item`` ("A.x") in a result."""
-        name, _, column = item.partition(".")
-        stream = self.case.streams[name]
-        row = self.rows[name][numbers[list(self.case.streams).index(name)]]
-        value = row[list(stream.columns).index(column)]
-        return (
-            moment(value) if stream.columns[column].startswith("timestamp") and value is not None else value
-        )
+    def earliest(self, numbers):
+        """The event that brought the oldest row of a result."""
+        return min(self.event[pair] for pair in zip(self.case.streams, numbers, strict=True))
+
+    def values(self, found, item):
+        """The values of column ``item`` ("A.x") in results."""
+        place, known = list(self.case.streams).index(item.partition(".")[0]), self.shown[item]
+        return [known[numbers[place]] for numbers in found]
 
 
 def plain(value):
@@ -89,7 +94,7 @@ def judge(book, wanted, results):
     columns = [result.to_pydict() for result in results]
     for item in selected(book.case):
         shown = [plain(value) for part in columns for value in part[item]]
-        assert shown == [plain(book.value(numbers, item)) for numbers in found], f"column {item} differs"
+        assert shown == book.values(found, item), f"column {item} differs"
 
 
 def describe(wanted, found):

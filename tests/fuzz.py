@@ -14,15 +14,19 @@ import time
 from attrs import evolve, fields
 
 from tests import naive
-from tests.cases import Case, make_query, step_events
+from tests.cases import TECHNIQUES, Case, make_query, step_events
 from tests.checks import check
-from tests.strategies import Pick, large, long, small
+from tests.strategies import Pick, large, long, migrating, small
 
+ANY = {"techniques": TECHNIQUES}
 KINDS = {
-    "small": lambda pick: small(pick, chunks=pick.choice([0, 0, 20]), rejects=pick.choice([0, 0, 0, 20])),
-    "changing": lambda pick: small(pick, migrations=90, doors=("push",)),
-    "demoting": lambda pick: small(pick, migrations=10, demotes=40),
-    "restarting": lambda pick: small(pick, restarts=20, demotes=10, chunks=10),
+    "small": lambda pick: small(
+        pick, chunks=pick.choice([0, 0, 20]), rejects=pick.choice([0, 0, 0, 20]), **ANY
+    ),
+    "changing": lambda pick: small(pick, migrations=90, doors=("push",), **ANY),
+    "demoting": lambda pick: small(pick, migrations=10, demotes=40, **ANY),
+    "restarting": lambda pick: small(pick, restarts=20, demotes=10, chunks=10, **ANY),
+    "migrating": migrating,
     "large": large,
     "long": long,
 }
@@ -163,8 +167,14 @@ def as_test(case, seed, error):
             lines += ["            streams={", *rows, "            },"]
         else:
             lines.append(f"            {option.name}={value!r},")
-    heading = ["from math import inf, nan  # noqa: F401", "", "from tests.cases import Case, S"]
-    return "\n".join([*heading, "from tests.checks import check", "", "", *lines, "        )", "    )"])
+    heading = [
+        "from math import inf, nan  # noqa: F401",
+        "",
+        f"from policies import {type(case.technique).__name__}  # noqa: F401",
+        "from tests.cases import Case, S",
+        "from tests.checks import check",
+    ]
+    return "\n".join([*heading, "", "", *lines, "        )", "    )"])
 
 
 def main(arguments=None):
@@ -181,7 +191,12 @@ def main(arguments=None):
     while time.monotonic() - start < 60 * options.minutes:
         pick = Pick(seed)
         kind = pick.choice(
-            ["small"] * 12 + ["changing"] * 6 + ["demoting"] * 4 + ["restarting"] * 3 + ["large", "long"]
+            ["small"] * 8
+            + ["migrating"] * 8
+            + ["changing"] * 4
+            + ["demoting"] * 3
+            + ["restarting"] * 3
+            + ["large", "long"]
         )
         case = KINDS[kind](pick)
         error = failure(case)

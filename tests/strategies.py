@@ -10,9 +10,13 @@ import random
 from attrs import define, field
 from hypothesis import strategies as st
 
+from policies import Jisc
 from tests import queries
-from tests.cases import Case, cut
+from tests.cases import TECHNIQUES, Case, cut
 from tests.checks import BAD
+
+LAZY = [Jisc(), Jisc(), Jisc(), Jisc(1), Jisc(2), Jisc(100)]
+"""The technique that most tests use: the default, and with a budget."""
 
 
 class Pick:
@@ -161,7 +165,7 @@ def steps(pick, made, events, sizes, doors=("push", "push_all"), rows=None, pace
 # Cases
 
 
-def make(pick, made, done, limit):
+def make(pick, made, done, limit, techniques=TECHNIQUES):
     """The case of a query and its steps, with an engine set up in some way; cut where the oracle would take long."""
     case = Case(
         made.streams,
@@ -171,7 +175,7 @@ def make(pick, made, done, limit):
         select=made.select,
         cross=made.cross,
         batch_size=pick.choice([1, 2, 3, 7, 64, 4096]),
-        background=pick.choice([0, 0, 0, 1, 2, 100]),
+        technique=pick.choice(techniques),
         joins="nested" if pick.chance(15) else "hash",
         door=made.door,
         form=pick.choice(["list", "numpy", "arrow"]),
@@ -181,14 +185,23 @@ def make(pick, made, done, limit):
     return cut(case, limit)
 
 
-def small(pick, limit=30_000, **options):
+def small(pick, limit=30_000, techniques=LAZY, **options):
     """A case of 20 to 150 events with small key domains: many matches, many ties."""
     made = queries.make(pick, pick.choice([2, 3, 3, 3, 4, 4, 5, 6]))
     sizes = SIZES[pick.choice(list(SIZES))]
     events = max(pick.integer(20, 150), min(150, 3 * len(made.streams) * sum(sizes) // len(sizes)))
     options.setdefault("doors", pick.choice([("push",), ("push_all",), ("push", "push", "push_all")]))
     options.setdefault("migrations", pick.choice([0, 10, 25, 60]))
-    return make(pick, made, steps(pick, made, events, sizes, **options), limit)
+    return make(pick, made, steps(pick, made, events, sizes, **options), limit, techniques)
+
+
+def migrating(pick, limit=6_000, **odds):
+    """A case whose plan changes often enough that changes overlap, or seldom enough that they come to their end."""
+    sizes = SIZES[pick.choice(["single", "small", "small", "runs"])]
+    made = queries.make(pick, pick.choice([3, 3, 4, 4, 5]), bounded=pick.chance(80))
+    odds = {"restarts": pick.choice([0, 0, 3]), "rejects": 3, "chunks": 10} | odds
+    odds["migrations"] = pick.choice([4, 12, 35])
+    return make(pick, made, steps(pick, made, pick.integer(60, 200), sizes, **odds), limit)
 
 
 def large(pick, limit=600_000):
@@ -214,6 +227,12 @@ def long(pick, limit=200_000):
 def small_cases(draw, **options):
     """Cases of `small`, shrunk by hypothesis."""
     return small(Drawn(draw), **options)
+
+
+@st.composite
+def migrating_cases(draw, **options):
+    """Cases of `migrating`, shrunk by hypothesis."""
+    return migrating(Drawn(draw), **options)
 
 
 @st.composite

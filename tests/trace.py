@@ -19,7 +19,17 @@ class Trace:
     ``s1@5`` with its time.
     """
 
-    def __init__(self, plan, streams=None, where=None, windows=None, width=None, background=0, **options):
+    def __init__(
+        self,
+        plan,
+        streams=None,
+        where=None,
+        windows=None,
+        width=None,
+        background=0,
+        migration=None,
+        **options,
+    ):
         names = sorted(set(re.findall(r"[A-Z]", plan)))
         self.columns = streams or {name: ["k"] for name in names}
         where = where or [f"{a}.k = {b}.k" for a, b in itertools.pairwise(names)]
@@ -33,7 +43,8 @@ class Trace:
         self.labels = {name: [] for name in self.columns}
         self.spare = itertools.count(-1, -1)
         self.query = eddy.Query(made, where=where)
-        self.engine = eddy.Eddy(self.query, plan=plan, migration=Jisc(background=background), **options)
+        migration = migration or Jisc(background=background)
+        self.engine = eddy.Eddy(self.query, plan=plan, migration=migration, **options)
 
     def add(self, rows):
         """Push rows one by one; all but the last must give nothing, the results of the last are returned."""
@@ -44,6 +55,10 @@ class Trace:
 
     def push(self, row):
         """Push one row; its results, sorted, each as often as it came."""
+        return sorted(self.emitted(row))
+
+    def emitted(self, row):
+        """Push one row; its results in the order in which they come."""
         part = ROW.match(row)
         assert part, f"not a row: {row}"
         stream = part["stream"].upper()
@@ -55,12 +70,12 @@ class Trace:
         return self.read(self.engine.push(stream, batch))
 
     def read(self, result):
-        """The results as words, the streams in the order of the alphabet."""
+        """The results as words, the streams of each in the order of the alphabet."""
         words = []
         for numbers in result.rows.tolist():
             parts = dict(zip(self.query.names, numbers, strict=True))
             words.append("".join(self.labels[name][parts[name]] for name in sorted(parts)))
-        return sorted(words)
+        return words
 
     def expire(self, label):
         """Push rows with keys of their own into the stream of a row, until its window has passed that row."""
@@ -77,6 +92,11 @@ class Trace:
         """What the statistics say of the composite STAIR over these streams, written "ST"."""
         (found,) = [stair for stair in self.engine.statistics().stairs if set(stair.streams) == set(streams)]
         return found
+
+    @property
+    def last(self):
+        """What the statistics say of the last plan change."""
+        return self.engine.statistics().history[-1]
 
     def incomplete(self):
         """The composite STAIRs that have holes, as words, the streams in the order of the alphabet."""
