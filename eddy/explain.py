@@ -20,7 +20,8 @@ def key_text(query: Query, key: Key) -> str:
 def explain(query: Query, plan: Plan | Subtractions, statistics: Statistics) -> str:
     """The plan as a tree, top down, with the state of every STAIR beside it."""
     streams = {stream.name: stream for stream in statistics.streams}
-    stairs = {frozenset(stair.streams): stair for stair in statistics.stairs}
+    # Where two plans run side by side, and both have a STAIR, that of the current one is shown.
+    stairs = {frozenset(s.streams): s for s in sorted(statistics.stairs, key=lambda s: not s.former)}
     lines = [
         f"plan {plan}",
         f"{_count(statistics.events, 'event')}, {_count(statistics.results, 'result')}, {_size(statistics.bytes)}",

@@ -73,9 +73,9 @@ class Migrations:
 
     def check_none_held(self) -> None:
         """Refuse to go on where results would be lost."""
-        if self._held:
+        if self._held or self._released:
             raise StateError(
-                "results are held back until the former plan has gone, and a snapshot has no place for them: "
+                "results are held back, or were and are not given yet, and a snapshot has no place for them: "
                 "call settle(), which returns them, then save"
             )
 

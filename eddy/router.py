@@ -178,7 +178,7 @@ class Router(Tracks):
 
     def hop(self, hop: Hop, source: Ring, start: int, stop: int, out: Ring, ordered: bool) -> None:
         """Append to ``out`` all matches of the source's entries start..stop."""
-        if not hop.plain:
+        if hop.verified or hop.step.residuals:
             # Predicates are decided for many matches at once, also where few of them stay.
             out.reserve(AT_ONCE)
         for _ in self.matches(hop, source, start, stop, out, ordered):

@@ -36,6 +36,8 @@ class StairStatistics:
     """Holes filled since the STAIR was made."""
     holes: int
     """Keys known to be holes; keys that nobody touched since the plan change are not counted."""
+    former: bool = False
+    """It belongs to a plan that is being left."""
 
 
 @frozen
