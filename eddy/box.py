@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from eddy.intake import Arrivals, Part
 from eddy.leaf import StreamState
-from eddy.types import Array
+from eddy.types import Array, Column
 
 PIECE = 512
 """Old rows that are replayed at a time: as many are processed after a batch at the least."""
@@ -49,12 +49,9 @@ class Box:
     """A router, or a chain of set differences."""
     firsts: NDArray[np.int64]
     """The first row of each stream that it may be given."""
+    behind: int = field(default=0, init=False)
+    """Events that wait."""
     _waiting: deque[Batch] = field(factory=deque, init=False)
-
-    @property
-    def behind(self) -> int:
-        """Events that wait."""
-        return sum(len(batch.arrivals.streams) for batch in self._waiting)
 
     @property
     def nbytes(self) -> int:
@@ -74,6 +71,7 @@ class Box:
 
     def feed(self, batch: Batch) -> None:
         self._waiting.append(batch)
+        self.behind += len(batch.arrivals.streams)
 
     def drain(self, events: int | None = None) -> None:
         """Process what waits, first come first served, until at least so many events are done; results are dropped."""
@@ -82,6 +80,7 @@ class Box:
             batch = self._waiting.popleft()
             self._process(batch)
             done += len(batch.arrivals.streams)
+            self.behind -= len(batch.arrivals.streams)
 
     def _process(self, batch: Batch) -> None:
         router, lows = self.router, np.maximum(batch.lows, self.firsts)
@@ -99,18 +98,27 @@ def history(streams: Sequence[StreamState], lows: NDArray[np.int64]) -> Iterator
 
     All of them are live together, so what a plan makes of them does not depend on their order.
     """
-    counts = lows.copy()
+    counts, numbers = lows.copy(), np.arange(PIECE, dtype=np.int32)
     for stream in streams:
-        s, stop = stream.number, stream.payload.next_row
-        for first in range(int(lows[s]), stop, PIECE):
-            n = min(PIECE, stop - first)
-            rows = np.arange(first, first + n)
-            columns = {name: stream.payload.storage(name, rows) for name in stream.payload.columns}
-            keys = {c: stream.stored_keys(c, first, n) for c in stream.classes}
-            kept = stream.kept(first, n)
-            flags = None if kept.all() else kept
-            part = Part(s, columns, keys, flags, np.arange(n, dtype=np.int32))
-            marks = np.broadcast_to(lows.astype(np.int32), (n, len(lows))).copy()
-            arrivals = Arrivals(np.full(n, s, np.int32), None, (part,))
-            yield Batch(arrivals, marks, lows.copy(), counts.copy())
-            counts[s] = first + n
+        s, first, stop = stream.number, int(lows[stream.number]), stream.payload.next_row
+        rows = np.arange(first, stop)
+        columns = {name: stream.payload.storage(name, rows) for name in stream.payload.columns}
+        keys = {c: stream.stored_keys(c, first, len(rows)) for c in stream.classes}
+        kept = stream.kept(first, len(rows))
+        whole = Part(s, columns, keys, None if kept.all() else kept, numbers)
+        for start in range(0, len(rows), PIECE):
+            n = min(PIECE, len(rows) - start)
+            part = _piece(whole, slice(start, start + n), numbers[:n])
+            marks = np.broadcast_to(lows.astype(np.int32), (n, len(lows)))
+            yield Batch(Arrivals(np.full(n, s, np.int32), None, (part,)), marks, lows.copy(), counts.copy())
+            counts[s] += n
+
+
+def _piece(part: Part, here: slice, events: NDArray[np.int32]) -> Part:
+    """Some of the rows, in arrays that are not copied."""
+    columns = {
+        name: Column(c.values[here], None if c.valid is None else c.valid[here])
+        for name, c in part.columns.items()
+    }
+    keys = {c: values[here] for c, values in part.keys.items()}
+    return Part(part.stream, columns, keys, None if part.kept is None else part.kept[here], events)

@@ -138,12 +138,8 @@ class Change:
         if hybrid is None:
             return
         if self._shadow is None or self._shadow[1] not in self._router.tracks[-1].shadows:
-            task, state = next(
-                (task, state)
-                for task in hybrid.tasks
-                for state in task.missing
-                if self._router.stairs[state].partial
-            )
+            missing = [(task, state) for task in hybrid.tasks for state in task.missing]
+            task, state = next((t, s) for t, s in missing if self._router.stairs[s].partial)
             self._shadow = (task, state, self._router.shadow(state))
         task, state, stair = self._shadow
         stair.settle(budget)

@@ -307,7 +307,7 @@ class Eddy:
 
     @property
     def plan(self) -> str:
-        """The current plan."""
+        """The current plan, or the one that it is changing to."""
         return str(self._plan)
 
     def migrate(self, plan: str) -> None:

@@ -13,6 +13,9 @@ from stairs.address import address
 from stairs.program_kernels import JOB, append_leaves, begin_leaves, copy_columns
 from stairs.stair import Stair
 
+REVIEW = 64
+"""Batches between two looks at whether rings have become too large."""
+
 
 class Leaves:
     """The leaf STAIRs of some streams, and their payload."""
@@ -21,12 +24,17 @@ class Leaves:
         self.streams = {stream.number: stream for stream in streams}
         self._table = np.empty((0, 2), np.int64)
         self._known: list[Stair] = []
+        self._batches = 0
         self._indexed = [stream for stream in streams if stream.indexes]
 
     def begin(self, lows: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
         """Begin a batch: rows below ``lows`` are dead, the next ones are ``counts``; both by stream number."""
         self._look()
         begin_leaves(self._table, lows, counts)
+        self._batches += 1
+        if self._batches % REVIEW == 0:
+            for stream in self.streams.values():
+                stream.review()
         for stream in self._indexed:
             low = int(lows[stream.number])
             for _, index in stream.indexes.values():

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from eddy.binding import Halt, Hop, Recipe
 from eddy.itinerary import Compiler, StairId
 from eddy.leaf import StreamState
-from eddy.leaves import Leaves
+from eddy.leaves import REVIEW, Leaves
 from eddy.theta import decide
 from eddy.track import Track
 from eddy.tracks import Tracks
@@ -27,9 +27,6 @@ from stairs.stair import ALL
 
 AT_ONCE = 4096
 """Matches that a step has room for before their predicates are decided."""
-
-REVIEW = 64
-"""Batches between two looks at whether rings have become too large."""
 
 
 class Router(Tracks):
@@ -77,9 +74,6 @@ class Router(Tracks):
         self._batches += 1
         review = self._batches % REVIEW == 0
         self.leaves.begin(low_rows, next_rows)
-        if review:
-            for stream in self.streams:
-                stream.review()
         scratch = [self.results[ring]]
         for track in self.tracks:
             track_lows, track_floor = (lows, floor) if track.born is None else _raised(track, lows)

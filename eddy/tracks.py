@@ -131,6 +131,10 @@ class Tracks(ABC):
             self.tracks[0].born = None
             self.tracks[0].held = None
         track = self.tracks[-1]
+        for task in () if track.hybrid is None else track.hybrid.tasks:
+            if not task.duty.entries:  # what its states lack is dead
+                for state in task.missing:
+                    track.stairs[state].partial = False
         if track.hybrid is not None and not any(duty.entries for duty in track.duties):
             self._unite(track)
         return changed

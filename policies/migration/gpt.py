@@ -15,7 +15,8 @@ class Gpt(Migration):
 
     The plans are black boxes. All output is the old plan's until the swap; the new one's goes nowhere. After
     ``patience`` windows, where a stream is silent, the live rows are replayed instead, as in `Gms`. A change during a
-    change starts anew. Use it when output must not be delayed at all and a window of double work is no matter.
+    change starts anew, so plans must not change more often than windows turn over. Use it when output must not be
+    delayed at all and a window of double work is no matter.
     """
 
     patience: float = field(default=4.0)
