@@ -34,7 +34,7 @@ class Batch:
 
     @property
     def nbytes(self) -> int:
-        arrays: list[Any] = [self.marks, self.arrivals.streams]
+        arrays: list[Any] = [self.arrivals.streams, *([self.marks] if self.marks.flags.owndata else [])]
         for part in self.arrivals.parts:
             arrays += [part.events, *part.keys.values(), *(column.values for column in part.columns.values())]
         return sum(array.nbytes for array in arrays)
@@ -52,11 +52,12 @@ class Box:
     behind: int = field(default=0, init=False)
     """Events that wait."""
     _waiting: deque[Batch] = field(factory=deque, init=False)
+    _waiting_bytes: int = field(default=0, init=False)
 
     @property
     def nbytes(self) -> int:
         """Its rows and its STAIRs, and what waits."""
-        held = sum(stream.nbytes for stream in self.streams) + sum(batch.nbytes for batch in self._waiting)
+        held = self._waiting_bytes + sum(stream.nbytes for stream in self.streams)
         return held + int(self.router.nbytes) + sum(stair.nbytes for stair in self.router.every_stair)
 
     def codes_in_use(self) -> Iterator[Array]:
@@ -72,6 +73,7 @@ class Box:
     def feed(self, batch: Batch) -> None:
         self._waiting.append(batch)
         self.behind += len(batch.arrivals.streams)
+        self._waiting_bytes += batch.nbytes
 
     def drain(self, events: int | None = None) -> None:
         """Process what waits, first come first served, until at least so many events are done; results are dropped."""
@@ -81,6 +83,7 @@ class Box:
             self._process(batch)
             done += len(batch.arrivals.streams)
             self.behind -= len(batch.arrivals.streams)
+            self._waiting_bytes -= batch.nbytes
 
     def _process(self, batch: Batch) -> None:
         router, lows = self.router, np.maximum(batch.lows, self.firsts)

@@ -77,7 +77,7 @@ class MigrationStatistics:
     longest_gap: int
     """The most events in a row, in whole batches, that brought no result while it was under way."""
     longest_pause: float = field(eq=False)
-    """The longest time without output, in seconds; it begins with the change."""
+    """The longest time without output, in seconds, from the change on; time in which nothing was pushed counts too."""
     peak_bytes: int
     """The most that the STAIRs, and a black box, held after any of its batches."""
     tracks: tuple[TrackStatistics, ...]

@@ -82,7 +82,9 @@ class Tracks(ABC):
         The former track owes from now on what has a row from before. ``held``: results of the new one wait.
         """
         table = self.compiler.compile(plan)
-        stairs, _ = self._stairs(table, {}, holes=False)
+        stairs, new = self._stairs(table, {}, holes=False)
+        for stair in new:
+            stair.partial = True
         track = self._track(plan, table, stairs, born=counts.copy())
         if held:
             track.held = Ring(len(self.streams), hashed=False)
@@ -128,8 +130,9 @@ class Tracks(ABC):
                     self._bind(track)
         while len(self.tracks) > 1 and self.tracks[0].duty is not None and not self.tracks[0].duty.entries:
             self._use(self.tracks[1:])
-            self.tracks[0].born = None
-            self.tracks[0].held = None
+            self.tracks[0].born = self.tracks[0].held = None
+            for stair in self.tracks[0].stairs.values():
+                stair.partial = False
         track = self.tracks[-1]
         for task in () if track.hybrid is None else track.hybrid.tasks:
             if not task.duty.entries:  # what its states lack is dead

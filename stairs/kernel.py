@@ -54,16 +54,13 @@ def kernel(
 @contextlib.contextmanager
 def _alone(folder: Path) -> Iterator[None]:
     """One process at a time: a second one waits while the first compiles, and then finds it in the cache."""
-    try:
-        import fcntl
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(ImportError, OSError):  # no such locks here, or nowhere to write
+            import fcntl
 
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = open(folder / ".compiling", "w")
-    except (ImportError, OSError):  # no such locks, or nowhere to write: then nothing is cached either
-        yield
-        return
-    with lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+            folder.mkdir(parents=True, exist_ok=True)
+            lock = stack.enter_context(open(folder / ".compiling", "w"))
+            fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 

@@ -177,7 +177,7 @@ class Stair(Ring):
             self._hold(*self.state[:2], np.empty(power_of_two(wanted), np.int32))
         live = tail - low if floor is None else self._estimate(floor)
         capacity = power_of_two(int((live + wanted) / FULLEST))
-        if self.complete and live < EMPTIEST * self.capacity and capacity < self.capacity:
+        if self._holes is None and live < EMPTIEST * self.capacity and capacity < self.capacity:
             if floor is not None:
                 reclaim(self.state, self.streams, floor, self.capacity)
             self.resize(max(capacity, power_of_two(self.tail - self.low)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from attrs import field, frozen
@@ -35,6 +36,6 @@ class Ghm(Migration):
         box = change.boxed
         if box is None:
             return
-        box.drain(int(min(self.share * max(1, change.last), MOST)))
+        box.drain(math.ceil(min(self.share * max(1, change.last), MOST)))
         if box.behind == 0:
             change.swap()
