@@ -15,7 +15,7 @@ from attrs import evolve, fields
 from tests.fuzz import fewer_rows, fewer_steps, smaller_lists
 from tests.operator_cases import OperatorCase, make_query
 from tests.operator_checks import check
-from tests.operator_strategies import large, small
+from tests.operator_strategies import large, long, small
 from tests.strategies import Pick
 
 OPERATORS = [(), ("minus",), ("aggregates",), ("minus", "aggregates")]
@@ -24,8 +24,8 @@ OPERATORS = [(), ("minus",), ("aggregates",), ("minus", "aggregates")]
 def draw(pick):
     """A case of some kind."""
     operators = pick.choice(OPERATORS)
-    if pick.chance(3):
-        return large(pick, operators)
+    if pick.chance(6):
+        return pick.choice([large, long])(pick, operators)
     odds = {
         "chunks": pick.choice([0, 0, 20]),
         "rejects": pick.choice([0, 0, 10]),

@@ -204,6 +204,13 @@ def large(pick, operators=("aggregates",), limit=150_000):
     return make(pick, count, 1_000, [1000, 300, 30, 1], operators, limit, sparse=True, **odds)
 
 
+def long(pick, operators=("aggregates",), limit=300_000):
+    """A case of hundreds of small pushes: stores come round, grow and shrink, and plans change now and then."""
+    rows = Pick(pick.integer(0, 2**32))
+    odds = {"migrations": 3, "demotes": 2, "restarts": pick.choice([0, 1]), "rows": rows, "paces": PACES[1:]}
+    return make(pick, pick.integer(2, 4), 1_500, [1, 2, 7], operators, limit, **odds)
+
+
 def cases(kind=small, **options):
     """Cases by their seeds: a feed has too many choices to be drawn, and `tests/fuzz_operators.py` makes it smaller."""
     return st.integers(0, 2**32 - 1).map(lambda seed: kind(Pick(seed), **options))
