@@ -16,8 +16,9 @@ class HybMig(Migration):
     Subqueries that both plans have are shared and run once (3.1; ``sharing=False`` shares the rows alone). What the old
     plan owes is a table of characteristics: for each pair of shared states that the new plan joins first, both old
     (3.2). A composite that violates every entry is dropped where it arises (which entries it violates is seen from its
-    row numbers, so it carries no bitmap), and a stream that violates all of them by itself never enters the old plan. Old results of an event come before new ones (3.3): both go to one ring, sorted
-    by event, which is what merging two queues would give.
+    row numbers, so it carries no bitmap), and a stream that violates all of them by itself never enters the old plan.
+    Old results of an event come before new ones (3.3): both go to one ring, sorted by event, which is what merging two
+    queues would give.
 
     ``background`` keys a batch are computed for the lowest state that is not complete, newest rows first (3.4). When a
     state is complete the table shrinks. Departures: the printed rule loses results (a row that met the state before
