@@ -42,8 +42,8 @@ class Case:
     """A query and a list of steps.
 
     A step is ``("push", stream, rows)``, ``("push", stream, rows, max_rows)``,
-    ``("push_all", {stream: rows})``, ``("migrate", plan)``, ``("demote", seed)``, ``("restart",)`` or
-    ``("reject", what, stream)``.
+    ``("push_all", {stream: rows})``, ``("migrate", plan)``, ``("settle",)``, ``("demote", seed)``,
+    ``("restart",)`` or ``("reject", what, stream)``.
     ``first_row``: the number of each stream's first row, as if the engine had run for long.
     """
 

@@ -121,6 +121,8 @@ def follow(case, engine, wanted):
                 judge(book, *held[-1])
         elif step[0] == "migrate":
             engine.migrate(step[1])
+        elif step[0] == "settle":
+            assert len(engine.settle()) == 0 and engine.statistics().complete
         elif step[0] == "demote":
             demote(engine, step[1])
         elif step[0] == "restart":

@@ -95,7 +95,7 @@ def test_t21_gpt_with_a_silent_stream(patience):
     assert trace.push("d2(9)") == sorted("".join(word) + "d2" for word in itertools.product(*live))
 
 
-@pytest.mark.parametrize("share", [2.0, 8.0])
+@pytest.mark.parametrize("share", [1.5, 2.0, 8.0])
 def test_ghm_works_off_its_queue_at_low_priority(share):
     """The queue begins with the live rows; with each batch it gets its share, and the swap is when it is empty."""
     trace = Trace(OLD, windows=dict.fromkeys("ABCD", eddy.Rows(30)), migration=Ghm(share))

@@ -187,6 +187,25 @@ def test_held_results_come_in_chunks_too():
     assert sorted(map(tuple, itertools.chain(*parts))) == [(a, b) for a in range(4, 8) for b in range(4, 8)]
 
 
+def test_held_results_keep_their_values():
+    """What waits is whole: its rows may leave the windows and its strings the pool before it is released."""
+    streams = {name: eddy.Stream({"s": "string"}, window=eddy.Rows(50)) for name in ("A", "B", "C")}
+    query = eddy.Query(streams, where=["A.s = B.s", "B.s = C.s"])
+    engine = eddy.Eddy(query, plan="(A B) C", migration=ParallelTrack("pt", patience=10**9))
+    engine.push("C", {"s": ["never"]})
+    engine.migrate("A (B C)")
+    for number in range(300):
+        words = [f"word {number} {place}" for place in range(50)]
+        found = [engine.push("A", {"s": words}), engine.push("B", {"s": words})]
+        if number < 49:  # one row more and C has turned over
+            found.append(engine.push("C", {"s": words[:1]}))
+        assert sum(map(len, found)) == 0
+    assert engine.statistics().history[-1].results_held == 49
+    held = engine.push("C", {"s": ["word 299 7"]}).to_pydict()
+    assert held["A.s"] == held["B.s"] == held["C.s"]
+    assert held["A.s"] == [f"word {number} 0" for number in range(49)] + ["word 299 7"]
+
+
 def test_settle_ends_it_and_returns_what_is_held(tmp_path):
     """After it there is one plan, with all its states, and a snapshot can be written; twice is once."""
     trace = Trace("(A B) C", migration=ParallelTrack("pt"))
