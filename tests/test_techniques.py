@@ -81,7 +81,7 @@ def test_what_tracks_tell_does_not_depend_on_how_results_are_drawn(migration):
     told = []
     for options in ({}, {"max_rows": 2}):
         trace = Trace(OLD, migration=migration)
-        trace.add("a1 b1 c1")
+        trace.add("a1 c1 d1")
         trace.migrate(NEW)
         for name in "DABCD":
             drawn = trace.engine.push(name, {"k": [1, 1]}, **options)
