@@ -4,7 +4,7 @@
 #   make demo            a live 4-stream join whose plan changes while it runs (SECONDS=20 SEED=7)
 #   make test            the tests (ARGS="-k name")
 #   make bench           the benchmarks (ARGS="-k name")
-#   make fuzz MINUTES=5  random queries against the naive oracle
+#   make fuzz MINUTES=5  random queries against the naive oracle: joins, then the other operators
 #   make lint            ruff and mypy
 #   make clean           remove caches and build products; .venv stays
 
@@ -34,6 +34,7 @@ bench: $(COMPILED)
 
 fuzz: $(COMPILED)
 	@$(BIN)/python -m tests.fuzz --minutes $(MINUTES)
+	@$(BIN)/python -m tests.fuzz_operators --minutes $(MINUTES)
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .

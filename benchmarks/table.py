@@ -1,6 +1,7 @@
-"""The README's table of figures, from `benchmarks/results.json`: `python -m benchmarks.table [--write]`.
+"""The tables of figures in README.md and docs/migration.md: `python -m benchmarks.table [--write]`.
 
-`python -m benchmarks.targets --write` measures and keeps the figures; this only shows them, every miss included.
+`python -m benchmarks.targets --write` measures and keeps the figures of the README, and `python -m
+benchmarks.techniques --write` those of the migration techniques; this only shows them, every miss included.
 """
 
 from __future__ import annotations
@@ -14,7 +15,12 @@ from pathlib import Path
 from typing import Any
 
 RESULTS = Path(__file__).with_name("results.json")
-README = Path(__file__).parents[1] / "README.md"
+ROOT = Path(__file__).parents[1]
+PAGES = {
+    ROOT / "README.md": RESULTS,
+    ROOT / "docs" / "migration.md": RESULTS.with_name("results_migration.json"),
+}
+"""Pages with figures, and the results that these are from."""
 BEGIN = "<!-- figures: written by python -m benchmarks.table --write -->"
 END = "<!-- end of figures -->"
 
@@ -44,7 +50,7 @@ def render(results: Results | None) -> str:
 def inserted(text: str, results: Results | None) -> str:
     """The text with the figures between its marks."""
     if text.count(BEGIN) != 1 or text.count(END) != 1:
-        raise SystemExit(f"the README must have both marks of the figures once: {BEGIN} and {END}")
+        raise SystemExit(f"the page must have both marks of the figures once: {BEGIN} and {END}")
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
     return f"{before}{BEGIN}\n{render(results)}\n{END}{after}"
@@ -80,11 +86,13 @@ def _natural(what: str) -> list[tuple[int, str]]:
 
 def main() -> int:
     arguments = argparse.ArgumentParser(prog="python -m benchmarks.table", description=__doc__)
-    arguments.add_argument("--write", action="store_true", help="put the table into README.md")
-    if arguments.parse_args().write:
-        README.write_text(inserted(README.read_text(encoding="utf-8"), read()), encoding="utf-8")
-    else:
-        print(render(read()))
+    arguments.add_argument("--write", action="store_true", help="put the tables into the pages")
+    write = arguments.parse_args().write
+    for page, results in PAGES.items():
+        if write:
+            page.write_text(inserted(page.read_text(encoding="utf-8"), read(results)), encoding="utf-8")
+        else:
+            print(f"{page.relative_to(ROOT)}\n\n{render(read(results))}\n")
     return 0
 
 
