@@ -148,6 +148,7 @@ class Migrations:
                 result.seal()
                 if all(of is not track for of, _ in self._held):
                     self._held.append((track, []))
+                    self._held.sort(key=lambda held: engine._router.tracks.index(held[0]))  # oldest first
                 next(parts for of, parts in self._held if of is track).append(result)
                 track.held.clear()  # each of them once, whoever asks again
                 count += len(result)
