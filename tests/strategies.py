@@ -132,9 +132,9 @@ SIZES = {"single": [1], "small": [1, 2, 3, 5], "runs": [1, 4, 12, 25], "slices":
 def steps(pick, made, events, sizes, doors=("push", "push_all"), rows=None, paces=PACES, **odds):
     """A list of steps that adds up to about so many events.
 
-    ``odds`` of migrations, demotes, restarts, rejects and chunks are in percent of the steps.
+    ``odds`` of migrations, settles, demotes, restarts, rejects and chunks are in percent of the steps.
     """
-    odds = {"migrations": 0, "demotes": 0, "restarts": 0, "rejects": 0, "chunks": 0} | odds
+    odds = dict.fromkeys(("migrations", "settles", "demotes", "restarts", "rejects", "chunks"), 0) | odds
     names = list(made.streams)
     wild = not made.time_windows and "push_all" not in doors and pick.chance(50)
     start = pick.choice([0, 0, -13, 10**6])
@@ -144,6 +144,8 @@ def steps(pick, made, events, sizes, doors=("push", "push_all"), rows=None, pace
     while count < events:
         if odds["migrations"] and pick.chance(odds["migrations"]):
             done.append(("migrate", plan(pick, names)))
+        if odds["settles"] and pick.chance(odds["settles"]):
+            done.append(("settle",))
         if odds["demotes"] and pick.chance(odds["demotes"]):
             done.append(("demote", pick.integer(0, 9)))
         if odds["restarts"] and pick.chance(odds["restarts"]):
@@ -199,7 +201,12 @@ def migrating(pick, limit=6_000, **odds):
     """A case whose plan changes often enough that changes overlap, or seldom enough that they come to their end."""
     sizes = SIZES[pick.choice(["single", "small", "small", "runs"])]
     made = queries.make(pick, pick.choice([3, 3, 4, 4, 5]), bounded=pick.chance(80))
-    odds = {"restarts": pick.choice([0, 0, 3]), "rejects": 3, "chunks": 10} | odds
+    odds = {
+        "settles": pick.choice([0, 0, 5]),
+        "restarts": pick.choice([0, 0, 3]),
+        "rejects": 3,
+        "chunks": 10,
+    } | odds
     odds["migrations"] = pick.choice([4, 12, 35])
     return make(pick, made, steps(pick, made, pick.integer(60, 200), sizes, **odds), limit)
 

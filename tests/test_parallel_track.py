@@ -175,6 +175,32 @@ def test_results_wait_in_the_papers_order_and_come_in_one_piece():
     assert trace.emitted("a4(5)") == ["a4b3", "a4b2"]
 
 
+def overlapping():
+    """Three plans, the second and the third with a result each that is held; the third's came first."""
+    trace = Trace(
+        "A B", windows=dict.fromkeys("AB", eddy.Rows(3)), migration=ParallelTrack("pt", patience=10**9)
+    )
+    trace.add("a1(1)")
+    trace.migrate("B A")
+    trace.add("a2(2)")
+    trace.migrate("A B")
+    assert trace.add("a3(3) b1(3) b2(2)") == []
+    return trace
+
+
+def test_the_older_of_two_plans_is_released_first():
+    """Whichever was the first to hold something."""
+    trace = overlapping()
+    assert trace.read(trace.engine.settle()) == ["a2b2", "a3b1"]
+
+
+def test_what_a_plan_holds_is_released_when_the_plan_before_it_has_gone():
+    """The third plan's results wait for the second plan alone, and the second's for the first."""
+    trace = overlapping()
+    assert trace.emitted("a4(9)") == ["a2b2"]
+    assert trace.emitted("a5(9)") == ["a3b1"]
+
+
 def test_held_results_come_in_chunks_too():
     """With `max_rows` what is released is handed out in parts of that size."""
     engine = Trace("A B", windows=dict.fromkeys("AB", eddy.Rows(4)), migration=ParallelTrack("pt")).engine

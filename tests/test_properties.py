@@ -13,8 +13,8 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from policies import ParallelTrack
-from tests.cases import TECHNIQUES, expected, make_engine, step_events
-from tests.checks import Book, check, follow, push, row_tuples
+from tests.cases import TECHNIQUES, batch, expected, make_engine, step_events
+from tests.checks import Book, check, follow, judge, push, row_tuples
 from tests.strategies import large_cases, migrating_cases, small_cases
 
 PUSH = ("push",)
@@ -63,7 +63,7 @@ def test_every_technique_gives_the_same_results(case):
         follow(same, make_engine(same), wanted)
 
 
-@given(migrating_cases(restarts=0, rejects=0), st.sampled_from([10**9, 4, 0.5]))
+@given(migrating_cases(restarts=0, rejects=0, settles=0), st.sampled_from([10**9, 4, 0.5]))
 @few(0.3)
 def test_results_that_are_held_back_come_after_all_that_the_old_plan_makes(case, patience):
     """With `ParallelTrack("pt")` each result comes once; those of a younger plan wait until the older has gone."""
@@ -108,6 +108,25 @@ def test_results_drawn_in_chunks_are_the_same_results(case):
     assert list(map(Counter, run(case, make_engine(case)))) == list(
         map(Counter, run(whole, make_engine(whole)))
     )
+
+
+@given(migrating_cases(restarts=0, rejects=0, settles=0, chunks=40))
+@few(0.2)
+def test_a_draw_that_is_closed_gives_up_its_results_and_no_row(case):
+    """Whoever stops drawing gets less of that push; every other push brings what it must, also in a migration."""
+    engine, book = make_engine(case), Book(case)
+    for step, wanted in zip(case.steps, expected(case), strict=True):
+        if step[0] == "migrate":
+            engine.migrate(step[1])
+            continue
+        book.enter(step_events(case, step))
+        if len(step) < 4:
+            judge(book, wanted, push(engine, case, step))
+            continue
+        parts = engine.push(step[1], batch(case, step[1], step[2]), max_rows=step[3])
+        drawn = row_tuples([part for part in [next(parts, None)] if part is not None], case.first_row)
+        parts.close()
+        assert Counter(drawn) <= Counter(itertools.chain(*wanted))
 
 
 @given(cases(rejects=50))
