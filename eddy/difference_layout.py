@@ -88,4 +88,4 @@ routine = njit(_nrt=False)
 
 def kernel(signature: Any) -> Callable[[Callable[..., Any]], Any]:
     """A kernel of the chain: as in `stairs`, but without counting references."""
-    return compiled(signature, stamp=_FINGERPRINT, _nrt=False)
+    return compiled(signature, stamp=_FINGERPRINT)

@@ -20,6 +20,7 @@ from eddy.merge import arrange
 from eddy.query import Query
 from eddy.strings import StringPool
 from eddy.types import Column
+from stairs.address import address
 
 Keys = NDArray[np.int64]
 
@@ -114,6 +115,13 @@ class Intake:
             if query.time_of(name, np.ones(1, np.int64))[0] == 1
         }
         """Streams whose times need no conversion."""
+        self._plain = {
+            name: tuple((c.index, member) for c, member in self._keyed[name])
+            for name in query.names
+            if name not in query.filters and not self._texts[name]
+            if all(c.is_own_key(name) for c, _ in self._keyed[name])
+        }
+        """Streams whose rows need no preparation at all, and the columns that are their keys."""
         self.now: int | None = None
         """Time of the newest event, where a window uses time."""
 
@@ -165,39 +173,39 @@ class Intake:
             events[:] = np.arange(total, dtype=np.int32)
             return streams, events, None
         times = self._times(names, columns, offsets)
-        numbers = [self.number[name] for name in names]
-        at = arrange(times, np.array(offsets), np.array(numbers, np.int32), streams, events)
-        if at >= 0:
-            s = int(np.searchsorted(offsets, at, side="right")) - 1
+        table: list[int] = []
+        for i, name in enumerate(names):
+            table += (address(times[i]), offsets[i + 1] - offsets[i], self.number[name])
+        merged = np.empty(total if self.time_windows else 0, np.int64)
+        s = arrange(np.array(table, np.int64).reshape(-1, 3), streams, events, merged)
+        if s >= 0:
+            at = int(np.argmax(times[s][1:] < times[s][:-1])) + 1
             raise BatchError(
-                f"stream {names[s]}: time goes back at row {at - offsets[s]} of the batch "
-                f"({self._when(times[at])} after {self._when(times[at - 1])}): "
+                f"stream {names[s]}: time goes back at row {at} of the batch "
+                f"({self._when(times[s][at])} after {self._when(times[s][at - 1])}): "
                 f"sort the batch by {self.query.streams[names[s]].time}"
             )
-        if not self.time_windows:
-            return streams, events, None
-        merged = np.empty(total, np.int64)
-        merged[events] = times
-        return streams, events, merged
+        return streams, events, merged if self.time_windows else None
 
     def _when(self, time: Any) -> str:
         """A time as its column shows it."""
         unit = self.query.time_unit
         return str(time) if unit is None else format_instant(int(time), unit, None)
 
-    def _times(self, names: list[str], columns: list[dict[str, Column]], offsets: list[int]) -> Keys:
-        """The times of all rows, one stream after the other; their position where not every stream has a time."""
-        if not names:
-            return np.empty(0, np.int64)
+    def _times(self, names: list[str], columns: list[dict[str, Column]], offsets: list[int]) -> list[Keys]:
+        """The times of each stream's rows; their position where not every stream has a time."""
         if not self.timed:
-            return np.concatenate([np.arange(b - a) for a, b in itertools.pairwise(offsets)])
+            return [np.arange(b - a) for a, b in itertools.pairwise(offsets)]
         times = []
         for name, of in zip(names, columns, strict=True):
             values = of[self._clocks[name]].values
             times.append(values if name in self._ready else self.query.time_of(name, values))
-        return np.concatenate(times)
+        return times
 
     def _part(self, name: str, columns: dict[str, Column], events: NDArray[np.int32]) -> Part:
+        keys: dict[int, Keys] | None = self._own_keys(name, columns)
+        if keys is not None:
+            return Part(self.number[name], columns, keys, None, events)
         kept: NDArray[np.bool_] | None = None
         if name in self.query.filters:
             kept = self.query.filters[name].holds(lambda _, column: columns[column], len(events))
@@ -213,6 +221,19 @@ class Intake:
             ):  # what nothing matches is a result of a difference
                 kept = valid if kept is None else kept & valid
         return Part(self.number[name], columns, keys, None if kept is None else kept.astype(np.uint8), events)
+
+    def _own_keys(self, name: str, columns: dict[str, Column]) -> dict[int, Keys] | None:
+        """The keys of a stream whose rows need no preparation; None if they do."""
+        plain = self._plain.get(name)
+        if plain is None:
+            return None
+        keys = {}
+        for index, member in plain:
+            column = columns[member]
+            if column.valid is not None:
+                return None
+            keys[index] = column.values
+        return keys
 
 
 def stored_columns(query: Query) -> dict[str, set[str]]:

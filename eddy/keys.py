@@ -44,6 +44,14 @@ class KeyClass:
         names = set(self.members.values())
         return names.pop() if len(names) == 1 else "=".join(f"{s}.{c}" for s, c in self.members.items())
 
+    def is_own_key(self, stream: str) -> bool:
+        """Whether a member's values are their own keys: then `encode` would give them back."""
+        of = self.types[stream]
+        same_unit = self.kind != "timestamp" or of.unit == self.unit
+        return (
+            of.kind not in ("float", "string") and of.dtype == np.int64 and self.kind != "float" and same_unit
+        )
+
     def encode(self, stream: str, values: Array, valid: Array | None = None) -> tuple[Array, Array | None]:
         """Canonical keys of a member's values (strings: codes), and a mask of those that can match at all.
 

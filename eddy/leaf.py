@@ -35,6 +35,8 @@ class StreamState:
         self.classes = classes
         self.own = [Key((c,)) for c in classes] or [Key(row=number)]
         self.stairs = {key: Stair(name, (number,), first_row) for key in self.own}
+        self.version = 0
+        """Counts the changes of ``stairs``."""
         self.indexes: dict[Residual, tuple[Expression, SortedIndex]] = {}
 
     @property
@@ -50,6 +52,7 @@ class StreamState:
             low, n = base.low, base.tail - base.low
             keys = {c: self.stored_keys(c, low, n) for c in self.classes}
             found = self.stairs[key] = Stair(self.name, (self.number,), low)
+            self.version += 1
             found.append_rows(self.keys(key, keys, low, n), np.full(n, -1, np.int32), self.kept(low, n))
             found.state[3][BASE] = found.state[3][TAIL]
             found.delta = base.delta
@@ -58,6 +61,7 @@ class StreamState:
     def forget(self, wanted: set[Key]) -> None:
         """Drop leaves that neither the plan nor filling needs any more."""
         self.stairs = {key: stair for key, stair in self.stairs.items() if key in wanted or key in self.own}
+        self.version += 1
 
     def stored_keys(self, c: int, first: int, n: int) -> Keys:
         """The keys that n live rows from ``first`` on have in a key class."""
@@ -73,8 +77,9 @@ class StreamState:
 
     def keys(self, key: Key, by_class: dict[int, Keys], first: int, n: int) -> Keys:
         """The keys that n rows from ``first`` on have in the leaf under ``key``."""
-        if len(key.classes) == 1:
-            return by_class[key.classes[0]]
+        classes = key.classes
+        if len(classes) == 1:
+            return by_class[classes[0]]
         if key.row is not None:
             return np.arange(first, first + n) & 0xFFFFFFFF
         if not key.classes:

@@ -10,8 +10,12 @@ from numpy.typing import NDArray
 from eddy.intake import Part
 from eddy.leaf import StreamState
 from stairs.address import address
-from stairs.program_kernels import JOB, append_leaves, begin_leaves, copy_columns
+from stairs.begin_kernels import LEAF, TABLE, begin_rings
+from stairs.program_kernels import JOB, append_leaves, store
 from stairs.stair import Stair
+
+NONE = np.empty(0, np.int32)
+"""In place of a floor, which leaves do not need."""
 
 REVIEW = 64
 """Batches between two looks at whether rings have become too large."""
@@ -22,15 +26,15 @@ class Leaves:
 
     def __init__(self, streams: Sequence[StreamState]) -> None:
         self.streams = {stream.number: stream for stream in streams}
-        self._table = np.empty((0, 2), np.int64)
-        self._known: list[Stair] = []
+        self._table = np.empty((0, TABLE), np.int64)
+        self._versions: list[int] = []
         self._batches = 0
         self._indexed = [stream for stream in streams if stream.indexes]
 
     def begin(self, lows: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
         """Begin a batch: rows below ``lows`` are dead, the next ones are ``counts``; both by stream number."""
         self._look()
-        begin_leaves(self._table, lows, counts)
+        begin_rings(self._table, 0, lows, counts, NONE)
         self._batches += 1
         if self._batches % REVIEW == 0:
             for stream in self.streams.values():
@@ -42,17 +46,19 @@ class Leaves:
 
     def _look(self) -> None:
         """Plans make and drop leaves."""
-        leaves = [leaf for stream in self.streams.values() for leaf in stream.stairs.values()]
-        if leaves != self._known:
-            self._known = leaves
-            table = [(leaf.address, leaf.stream_list[0]) for leaf in leaves]
+        versions = [stream.version for stream in self.streams.values()]
+        if versions != self._versions:
+            self._versions = versions
+            leaves = [(s.number, leaf) for s in self.streams.values() for leaf in s.stairs.values()]
+            table = [(LEAF, leaf.address, number) for number, leaf in leaves]
             self._table = np.array(table, np.int64)
 
     def append(self, parts: Sequence[Part]) -> None:
         """Store the rows of a batch; those not kept only have their number."""
         jobs: list[int] = []
         columns: list[int] = []
-        leaves, held = [], []
+        leaves: list[Stair] = []
+        held = []
         for part in parts:
             stream, n = self.streams[part.stream], len(part.events)
             first = stream.payload.next_row
@@ -62,13 +68,13 @@ class Leaves:
             events, flags = address(part.events), 0 if part.kept is None else address(part.kept)
             for key, leaf in stream.stairs.items():
                 keys = stream.keys(key, part.keys, first, n)
-                leaf.note_usual(n)
                 leaves.append(leaf)
                 held.append(keys)  # for as long as its address is used
                 jobs += (leaf.address, address(keys), events, flags, n, 0)
-        copy_columns(np.array(columns, np.int64).reshape(-1, JOB))
-        table = np.array(jobs, np.int64).reshape(-1, JOB)
-        at = append_leaves(table, 0)
+        split = len(columns)
+        table = np.array(columns + jobs, np.int64)
+        appended = table[split:].reshape(-1, JOB)
+        at = store(table[:split].reshape(-1, JOB), appended)
         while at < len(leaves):
-            leaves[at].reserve(int(table[at, 4]))
-            at = append_leaves(table, at)
+            leaves[at].reserve(int(appended[at, 4]))
+            at = append_leaves(appended, at)

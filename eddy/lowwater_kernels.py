@@ -6,7 +6,10 @@ Both kernels share one table with a row for each of the things below and a colum
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, uint64
+from numba import uint64
+
+from eddy.lowwater_lanes import STAMP, mark_streams
+from stairs.kernel import kernel
 
 UNBOUNDED, ROWS, RANGE, TUMBLING_ROWS, TUMBLING_TIME = range(5)
 
@@ -16,11 +19,11 @@ where the stream's ring of times starts, and its size (a power of two, or 0)."""
 
 # More negative than any batch is long: a window that cannot be left within this batch.
 _NEVER = -(2**30)
-# Up to so many streams, a pass for each is cheaper than copying a row of marks for each event.
-_FEW = 7
+# From so many streams on, they are counted in the lanes of a register.
+_MANY = 4
 
 
-@njit("void(int32[::1], int64[:, ::1], int32[:, ::1], int32[:, ::1])", nogil=True, cache=True)
+@kernel("void(int32[::1], int64[:, ::1], int32[:, ::1], int32[:, ::1])", stamp=STAMP, makes_arrays=True)
 def mark_rows(streams, table, marks, ends):  # type: ignore[no-untyped-def]
     """Count a batch, and mark the streams whose windows depend on counts alone.
 
@@ -41,30 +44,19 @@ def mark_rows(streams, table, marks, ends):  # type: ignore[no-untyped-def]
         if table[KIND, c] == ROWS:
             deficit[c] = max(table[NEXT, c] - table[LOW, c] - table[PARAM, c], _NEVER)
         table[NEXT, c] -= deficit[c]
-    if n <= _FEW:
+    if n >= _MANY:
+        before = deficit.copy()
+        mark_streams(streams, before, ends[0], marks, deficit)
+    else:
         flat = marks.reshape(m * n)
         for c in range(n):
             # Indexed without a sign, which spares the test for an index from the end.
             d, base, own, at = deficit[c], ends[0, c], np.int32(c), uint64(c)
-            if d == zero:
-                for i in range(m):
-                    d = np.int32(d + np.int32(streams[i] == own))
-                    flat[at] = base + d
-                    at += uint64(n)
-            else:
-                for i in range(m):
-                    d = np.int32(d + np.int32(streams[i] == own))
-                    flat[at] = base + max(d, zero)
-                    at += uint64(n)
+            for i in range(m):
+                d = np.int32(d + np.int32(streams[i] == own))
+                flat[at] = base + max(d, zero)
+                at += uint64(n)
             deficit[c] = d
-    else:
-        for i in range(m):
-            s = streams[i]
-            for c in range(n):
-                marks[i, c] = marks[i - 1, c] if i else ends[0, c]
-            d = np.int32(deficit[s] + 1)
-            deficit[s] = d
-            marks[i, s] += np.int32(d > zero)
     for c in range(n):
         table[NEXT, c] += deficit[c]
         if table[KIND, c] == ROWS:
@@ -81,10 +73,10 @@ def mark_rows(streams, table, marks, ends):  # type: ignore[no-untyped-def]
         ends[1, c] = np.int32(table[LOW, c])
 
 
-@njit(
+@kernel(
     "boolean(int32[::1], int64[::1], int64[:, ::1], int64[::1], int32[:, ::1], int32[:, ::1])",
-    nogil=True,
-    cache=True,
+    stamp=STAMP,
+    makes_arrays=True,
 )
 def mark_times(streams, times, table, rings, marks, ends):  # type: ignore[no-untyped-def]
     """Mark the streams whose windows end by time, after `mark_rows`; False if a ring has the wrong size.

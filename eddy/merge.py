@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import numba as nb
 import numpy as np
-from numba import njit
+from numba import carray
+
+from stairs.address import pointer
+from stairs.kernel import fingerprint, kernel
+
+STAMP = fingerprint((Path(__file__),))
+
+TIMES, COUNT, NUMBER = range(3)
+"""Columns of a table of parts."""
 
 # Digits of at most 12 bits: the 4,096 counters of a pass stay in the first-level cache.
 _DIGIT_BITS = 12
 
 
-@njit("boolean(int64[::1], int64[::1], int64, int32[::1], int32[::1])", nogil=True, cache=True)
-def _number(times, offsets, low, streams, events):  # type: ignore[no-untyped-def]
+@kernel(nb.boolean(nb.int64[::1], nb.int64[::1], nb.int64, nb.int32[::1], nb.int32[::1]), stamp=STAMP)
+def _number(times, offsets, low, streams, events):
     """Merge times that are consecutive numbers, each there once; False if they are not.
 
     Feeds often have the event's number for a time. Then its place is known without sorting.
@@ -29,8 +40,8 @@ def _number(times, offsets, low, streams, events):  # type: ignore[no-untyped-de
     return not vacant
 
 
-@njit("void(int64[::1], int64[::1], int32[::1], int32[::1])", nogil=True, cache=True)
-def merge(times, offsets, streams, events):  # type: ignore[no-untyped-def]
+@kernel(nb.void(nb.int64[::1], nb.int64[::1], nb.int32[::1], nb.int32[::1]), stamp=STAMP, makes_arrays=True)
+def merge(times, offsets, streams, events):
     """Order the rows of all streams by time; ties by stream number, then by arrival.
 
     `times` holds the streams one after the other, stream s in `offsets[s]:offsets[s + 1]`, each of them
@@ -98,33 +109,39 @@ def merge(times, offsets, streams, events):  # type: ignore[no-untyped-def]
             streams[events[i]] = s
 
 
-@njit("int64(int64[::1], int64[::1])", nogil=True, cache=True)
-def goes_back(times, offsets):  # type: ignore[no-untyped-def]
-    """Where in `times` a stream's time first goes back, or -1; the streams are laid out as for `merge`."""
-    for s in range(offsets.shape[0] - 1):
-        back = False
-        for i in range(offsets[s] + 1, offsets[s + 1]):
-            back |= times[i] < times[i - 1]  # without a way out, so that it is vectorised
-        if back:
-            for i in range(offsets[s] + 1, offsets[s + 1]):
-                if times[i] < times[i - 1]:
-                    return i
-    return -1
+@kernel(nb.boolean(nb.int64[::1]), stamp=STAMP)
+def goes_back(times):
+    """Whether time goes back somewhere."""
+    back = False
+    for i in range(1, times.shape[0]):
+        back |= times[i] < times[i - 1]  # without a way out, so that it is vectorised
+    return back
 
 
-@njit("int64(int64[::1], int64[::1], int32[::1], int32[::1], int32[::1])", nogil=True, cache=True)
-def arrange(times, offsets, numbers, streams, events):  # type: ignore[no-untyped-def]
-    """Check and merge in one call: -1, or where a stream's time goes back, and then nothing is written.
+@kernel(
+    nb.int64(nb.int64[:, ::1], nb.int32[::1], nb.int32[::1], nb.int64[::1]), stamp=STAMP, makes_arrays=True
+)
+def arrange(parts, streams, events, merged):
+    """Check and merge in one call: -1, or which part's time goes back, and then nothing is written.
 
-    `numbers[s]` is what the s-th stream of the batch is called in `streams`.
+    A part is the rows of one stream: where their times are, how many they are, and the number of the stream in
+    `streams`. `merged` receives the times in their new order, unless it is empty.
     """
-    at = goes_back(times, offsets)
-    if at < 0:
-        merge(times, offsets, streams, events)
-        same = True
-        for s in range(numbers.shape[0]):
-            same &= numbers[s] == s
-        if not same:
-            for i in range(streams.shape[0]):
-                streams[i] = numbers[streams[i]]
-    return at
+    times = np.empty(streams.shape[0], np.int64)
+    offsets = np.zeros(parts.shape[0] + 1, np.int64)
+    same = True
+    for s in range(parts.shape[0]):
+        start, count = offsets[s], parts[s, COUNT]
+        own = carray(pointer(parts[s, TIMES]), (count,), np.int64)
+        if goes_back(own):
+            return s
+        times[start : start + count] = own
+        offsets[s + 1] = start + count
+        same &= parts[s, NUMBER] == s
+    merge(times, offsets, streams, events)
+    if not same:
+        for i in range(streams.shape[0]):
+            streams[i] = parts[streams[i], NUMBER]
+    for i in range(merged.shape[0]):
+        merged[events[i]] = times[i]
+    return -1

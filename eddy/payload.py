@@ -38,6 +38,8 @@ class Payload:
     """The most rows held at once since the last review."""
     _calls: int = field(init=False, default=0)
     _rings: dict[str, Array] = field(init=False, factory=dict, repr=False)
+    _places: list[tuple[str, int, int]] = field(init=False, factory=list, repr=False)
+    """Name, address and bytes a value of every ring."""
     _valids: dict[str, Array] = field(init=False, factory=dict, repr=False)
     """Masks of the columns in which a NULL was seen; a column that is absent here is valid throughout."""
 
@@ -45,6 +47,7 @@ class Payload:
         self.low = self.next_row = self.first_row
         for name, kind in self.columns.items():
             self._rings[name] = np.empty(SMALLEST, kind.dtype)
+        self._place()
 
     def append(self, columns: dict[str, Column], n: int) -> None:
         """Copy the next `n` rows in. Strings come as codes."""
@@ -62,9 +65,9 @@ class Payload:
         capacity = self._capacity
         start = row & (capacity - 1)
         jobs: list[int] = []
-        for name, ring in self._rings.items():
+        for name, ring, size in self._places:
             column = columns[name]
-            jobs += (address(ring), address(column.values), start, n, capacity, ring.itemsize)
+            jobs += (ring, address(column.values), start, n, capacity, size)
             if column.valid is not None or self._valids:
                 self._append_valid(name, column.valid, start, n)
         self.next_row = row + n
@@ -134,6 +137,10 @@ class Payload:
         moved = {name: self._moved(ring, capacity, fill=True) for name, ring in self._valids.items()}
         self._valids = {name: ring for name, ring in moved.items() if not ring.all()}
         self._capacity = capacity
+        self._place()
+
+    def _place(self) -> None:
+        self._places = [(name, address(ring), ring.itemsize) for name, ring in self._rings.items()]
 
     def _moved(self, ring: Array, capacity: int, fill: bool = False) -> Array:
         fresh = np.ones(capacity, ring.dtype) if fill else np.empty(capacity, ring.dtype)

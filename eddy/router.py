@@ -17,6 +17,7 @@ from eddy.theta import decide
 from eddy.track import Track
 from eddy.tracks import Tracks
 from stairs import Ring, Stair
+from stairs.begin_kernels import begin_rings
 from stairs.holes import Keys
 from stairs.key_kernels import fetch_keys, key_by_row, link, mix_into, read_component_keys, read_keys, verify
 from stairs.layout import ROWS
@@ -65,36 +66,48 @@ class Router(Tracks):
 
         ``floor`` has the low 32 bits of the low-water rows.
         """
-        lows, counts = low_rows.tolist(), next_rows.tolist()
         expired = [
-            (stair, self._expired(stair, lows)) for stair in self.every_stair if stair.holes is not None
+            (stair, self._expired(stair, low_rows)) for stair in self.every_stair if stair.holes is not None
         ]
         self.floor = self.marks = floor.reshape(1, -1)
         self._batch = self._stacked = None
         self._batches += 1
-        review = self._batches % REVIEW == 0
         self.leaves.begin(low_rows, next_rows)
-        scratch = [self.results[ring]]
+        self.results[ring].clear()
         for track in self.tracks:
-            track_lows, track_floor = (lows, floor) if track.born is None else _raised(track, lows)
-            for stair in track.every_stair:
-                stair.begin(track_floor, track_lows, counts)
-                if review:
-                    stair.review(track_floor)
-            scratch += track.places if track.held is None else [*track.places, track.held]
-        for place in scratch:
-            place.clear()
-        if review:
-            for place in (*scratch, *itertools.chain(*self._spare.values())):
-                place.shrink()
+            lows = track.lows(low_rows)
+            self._begin(track, lows, next_rows, floor if lows is low_rows else lows.astype(np.int32))
+        if self._batches % REVIEW == 0:
+            self._review(low_rows, ring)
         for stair, keys in expired:
             stair.expire(keys)
             stair.close_if_done()
 
-    def _expired(self, stair: Stair, lows: list[int]) -> Keys:
+    def _begin(
+        self, track: Track, lows: NDArray[np.int64], counts: NDArray[np.int64], floor: NDArray[np.int32]
+    ) -> None:
+        table, at = track.rings, 0
+        while at < len(table):
+            at = begin_rings(table, at, lows, counts, floor)
+            if at < len(table):
+                track.every_stair[at].make_room(floor)
+                at += 1
+
+    def _review(self, low_rows: NDArray[np.int64], ring: int) -> None:
+        """Now and then: give memory back."""
+        for track in self.tracks:
+            floor = track.lows(low_rows).astype(np.int32)
+            for stair in track.every_stair:
+                stair.review(floor)
+            for place in track.scratch:
+                place.shrink()
+        for place in (self.results[ring], *itertools.chain(*self._spare.values())):
+            place.shrink()
+
+    def _expired(self, stair: Stair, lows: NDArray[np.int64]) -> Keys:
         """Keys of the carrying rows that die now and for which inserts may have been dropped."""
         assert stair.holes is not None and isinstance(stair.carrier, Stair)
-        low = lows[int(stair.carrier.streams[0])]
+        low = int(lows[stair.carrier.stream_list[0]])
         stop = low if stair.holes.demoted else min(low, stair.holes.created)
         keys = np.empty(max(0, stop - stair.carrier.low), np.int64)
         read_keys(stair.carrier.state, stair.carrier.low, keys)
@@ -347,10 +360,5 @@ class Router(Tracks):
         """Rings for entries on their way; STAIRs count by themselves."""
         scratch = [*self.results, *itertools.chain(*self._spare.values())]
         for track in self.tracks:
-            scratch += track.places if track.held is None else [*track.places, track.held]
+            scratch += track.scratch
         return sum(ring.nbytes for ring in scratch)
-
-
-def _raised(track: Track, lows: list[int]) -> tuple[list[int], NDArray[np.int32]]:
-    raised = track.lows(lows)
-    return raised, np.array(raised, np.int64).astype(np.int32)

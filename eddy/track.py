@@ -15,6 +15,7 @@ from eddy.itinerary import RoutingTable, StairId
 from eddy.plan import Plan
 from eddy.program import Program
 from stairs import Ring, Stair
+from stairs.begin_kernels import SCRATCH, STAIR, TABLE
 
 
 @define(eq=False)
@@ -41,11 +42,26 @@ class Track:
     """Arrivals of each stream that went through it while there was another."""
     emitted: int = 0
     """Results made while there was another, or drawn in parts."""
+    _rings: tuple[Program, Ring | None, NDArray[np.int64]] | None = field(init=False, default=None)
 
     @property
     def places(self) -> list[Ring]:
         """Rings of its own for entries that are not stored."""
         return [halt.out for halt in self.halts[:-1] if halt.stair is None]
+
+    @property
+    def scratch(self) -> list[Ring]:
+        """Rings that are emptied when a batch begins."""
+        return self.places if self.held is None else [*self.places, self.held]
+
+    @property
+    def rings(self) -> NDArray[np.int64]:
+        """Its STAIRs and then its scratch rings, as a table for the kernel that begins a batch in them."""
+        if self._rings is None or self._rings[0] is not self.program or self._rings[1] is not self.held:
+            stairs = [(STAIR, stair.address, stair.streams.ctypes.data) for stair in self.every_stair]
+            table = [*stairs, *((SCRATCH, ring.address, 0) for ring in self.scratch)]
+            self._rings = self.program, self.held, np.array(table, np.int64).reshape(-1, TABLE)
+        return self._rings[2]
 
     @property
     def duties(self) -> list[Duty]:
@@ -55,7 +71,7 @@ class Track:
 
     @property
     def every_stair(self) -> list[Stair]:
-        return [*self.stairs.values(), *self.shadows.values()]
+        return [*self.stairs.values(), *self.shadows.values()] if self.shadows else [*self.stairs.values()]
 
     def count(self, arrivals: Sequence[int], results: int) -> None:
         """A batch with so many rows of each stream has given so many results."""
@@ -75,6 +91,6 @@ class Track:
         born = self.born.astype(np.int32)
         return np.where(born - marks > 0, born, marks)
 
-    def lows(self, lows: Sequence[int]) -> list[int]:
+    def lows(self, lows: NDArray[np.int64]) -> NDArray[np.int64]:
         """The same for the low-water rows of all streams."""
-        return list(lows) if self.born is None else np.maximum(self.born, lows).tolist()
+        return lows if self.born is None else np.maximum(self.born, lows)

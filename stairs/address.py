@@ -1,4 +1,4 @@
-"""Where an array lies in memory, in a fifth of the time that ``array.ctypes.data`` takes."""
+"""Where an array lies in memory, in a fifth of the time that ``array.ctypes.data`` takes; and the way back."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import ctypes
 from typing import Any
 
 import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
 
 _DATA = object.__basicsize__
 """The data pointer is the first field of an array object (numpy's binary interface), after Python's own header."""
@@ -25,3 +28,13 @@ def _slowly(array: Any) -> int:
 _probes = [np.arange(n) for n in (1, 7, 4096)]
 address = _quickly if all(_quickly(probe[1:]) == _slowly(probe[1:]) for probe in _probes) else _slowly
 """The address of an array's first element. Keep the array while you use it."""
+
+
+@intrinsic
+def pointer(typingctx: Any, address: Any) -> Any:
+    """An address as a pointer, for kernels."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.inttoptr(args[0], ir.IntType(8).as_pointer())
+
+    return types.voidptr(types.int64), codegen

@@ -27,11 +27,18 @@ FINGERPRINT = fingerprint(Path(__file__).parent.glob("*.py"))
 
 
 def kernel(
-    signature: Any, name: str | None = None, stamp: tuple[str, int] = FINGERPRINT, **options: Any
+    signature: Any,
+    name: str | None = None,
+    stamp: tuple[str, int] = FINGERPRINT,
+    makes_arrays: bool = False,
+    **options: Any,
 ) -> Callable[[Callable[..., Any]], Any]:
     """Compile a function for exactly one signature, without the interpreter lock, cached on disk.
 
     What is cached holds while ``stamp`` is the same; ``options`` go to Numba.
+
+    Unless it ``makes_arrays`` (or views of memory), a kernel does not count references either: Numba would do so
+    within loops, around every piece that is given an array, and a record copied by one took seven times as long.
 
     ``name``: for functions that are made several times over with other constants. Each must have a name of its own:
     Numba keeps functions of one name in one index, and processes that write to it at the same time can mix them up.
@@ -40,7 +47,7 @@ def kernel(
     def compiled(function: Callable[..., Any]) -> Any:
         if name is not None:
             function.__name__ = function.__qualname__ = name
-        dispatcher = nb.njit(nogil=True, boundscheck=False, **options)(function)
+        dispatcher = nb.njit(nogil=True, boundscheck=False, _nrt=makes_arrays, **options)(function)
         dispatcher.enable_caching()
         dispatcher._cache._cache_file._source_stamp = stamp
         with _alone(Path(dispatcher._cache.cache_path)):

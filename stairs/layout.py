@@ -29,7 +29,13 @@ FROM, TO, HOLES = 4, 5, 6
 """The delta: the entries that the batch has put here so far. Whether some key is a hole."""
 RECORDS_AT, CAPACITY, WIDTH, HEADS, BUCKETS, EVENTS, ROOM = 7, 8, 9, 10, 11, 12, 13
 """Where the arrays are, and how large, for kernels that are given a ring by the address of its meta."""
-META_FIELDS = 14
+USUAL, MOST = 14, 15
+"""About how many entries a batch puts here; the most there were at once since somebody looked."""
+AGES_AT, FIRST_AGE, LAST_AGE = 16, 17, 18
+"""Where a STAIR's ages are, and which of them count: see `begin_kernels`."""
+LIMIT = 19
+"""Slots that are used between batches: fewer than there are, if a burst has left more than the usual load needs."""
+META_FIELDS = 20
 
 MAX_CAPACITY = 1 << 30
 

@@ -21,6 +21,7 @@ import numba as nb
 import numpy as np
 
 from stairs.kernel import kernel, part
+from stairs.lanes import any_below, consecutive, copy_all
 from stairs.layout import (
     BASE,
     KEY_HIGH,
@@ -49,15 +50,6 @@ def bucket(low, high, shift):
     return np.int64((key * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(shift))
 
 
-@part
-def in_line(place, sources):
-    """Whether the source's components stand at the front of the composite, in order: then they are copied in one go."""
-    for j in range(sources):
-        if place[j] != ROWS + j:
-            return False
-    return True
-
-
 def probing(own: int, other: int, ordered: bool) -> Any:
     """The probe from entries of ``own`` streams into STAIRs of ``other``; 0 and 0: of any number.
 
@@ -82,7 +74,12 @@ def probing(own: int, other: int, ordered: bool) -> Any:
         tlow, tbase, shift = np.int32(tmeta[LOW]), np.int32(tmeta[BASE]), tmeta[SHIFT]
         sbase, obase, tail = smeta[BASE], ometa[BASE], ometa[TAIL]
         end = min(ometa[LOW] + orec.shape[0], obase + oevents.shape[0])
-        straight, short, leaf = own == 0 and in_line(place, sources), own > 0, targets == 1
+        leaf = targets == 1
+        # Wide composites whose streams, or places, follow each other are tested, and copied, many columns at once.
+        tested = own == 0 and targets >= 4 and consecutive(streams, 0, targets)
+        ours = own == 0 and sources >= 4 and consecutive(place, 0, sources)
+        others = own == 0 and targets >= 4 and consecutive(place, sources, sources + targets)
+        swidth, twidth, width, owidth = srec.shape[1], trec.shape[1], marks.shape[1], orec.shape[1]
         stream, newest = np.uint64(streams[0]), marks.shape[0] - 1
         i, stop, active = cursor[0], cursor[1], cursor[2]
         while i < stop or active > 0:
@@ -114,9 +111,18 @@ def probing(own: int, other: int, ordered: bool) -> Any:
                 else:
                     moment = np.uint64(min(np.int64(max(event, theirs)) + 1, newest))
                 floor = marks[moment, stream]
-                behind = np.int32(trec[t, ROWS] - floor)
-                for j in range(1, targets):
-                    behind |= np.int32(trec[t, ROWS + j] - marks[moment, np.uint64(streams[j])])
+                if tested:
+                    behind = -any_below(
+                        trec,
+                        np.int64(t) * twidth + ROWS,
+                        marks,
+                        np.int64(moment) * width + np.int64(stream),
+                        targets,
+                    )
+                else:
+                    behind = np.int32(trec[t, ROWS] - floor)
+                    for j in range(1, targets):
+                        behind |= np.int32(trec[t, ROWS + j] - marks[moment, np.uint64(streams[j])])
                 if not ordered:
                     for j in range(sources):
                         behind |= np.int32(srec[s, ROWS + j] - marks[moment, np.uint64(streams[targets + j])])
@@ -125,19 +131,23 @@ def probing(own: int, other: int, ordered: bool) -> Any:
                 match = same & (behind >= 0) & (theirs < event if ordered else True)
                 following = trec[t, NEXT]
                 prefetch(trec, np.int64(following & tmask))
-                if short or match:
-                    o = np.uint64(tail & omask)
-                    orec[o, KEY_LOW], orec[o, KEY_HIGH], orec[o, NEXT] = low, high, np.int32(tail)
-                    if straight:
-                        for j in range(sources):
-                            orec[o, ROWS + j] = srec[s, ROWS + j]
-                    else:
-                        for j in range(sources):
-                            orec[o, np.uint64(place[j])] = srec[s, ROWS + j]
+                o = np.uint64(tail & omask)
+                orec[o, KEY_LOW], orec[o, KEY_HIGH], orec[o, NEXT] = low, high, np.int32(tail)
+                if ours:
+                    copy_all(
+                        orec, np.int64(o) * owidth + place[0], srec, np.int64(s) * swidth + ROWS, sources
+                    )
+                else:
+                    for j in range(sources):
+                        orec[o, np.uint64(place[j])] = srec[s, ROWS + j]
+                if others:
+                    at = np.int64(o) * owidth + place[sources]
+                    copy_all(orec, at, trec, np.int64(t) * twidth + ROWS, targets)
+                else:
                     for j in range(targets):
                         orec[o, np.uint64(place[sources + j])] = trec[t, ROWS + j]
-                    oevents[np.uint64(tail - obase)] = event if ordered else max(event, theirs)
-                    tail += np.int64(match)
+                oevents[np.uint64(tail - obase)] = event if ordered else max(event, theirs)
+                tail += np.int64(match)
                 # The ids of a leaf are its rows, in order: there the first dead row ends the chain.
                 alive = np.int32(following - tlow) >= 0
                 if ordered:

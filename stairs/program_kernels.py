@@ -17,6 +17,7 @@ from numba import carray, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from stairs.address import pointer
 from stairs.kernel import kernel, part
 from stairs.key_kernels import append_rows, fetch_keys, key_by_row, link
 from stairs.layout import (
@@ -36,6 +37,7 @@ from stairs.layout import (
     ROWS,
     TAIL,
     TO,
+    USUAL,
     WIDTH,
 )
 from stairs.probe_kernels import ARRIVING, SCAN_ARRIVING
@@ -67,16 +69,6 @@ RESUMED = 4
 
 
 @intrinsic
-def pointer(typingctx: Any, address: Any) -> Any:
-    """An address as a pointer."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.inttoptr(args[0], ir.IntType(8).as_pointer())
-
-    return types.voidptr(types.int64), codegen
-
-
-@intrinsic
 def copy_bytes(typingctx: Any, to: Any, start: Any, count: Any) -> Any:
     """Copy so many bytes from one address to another."""
 
@@ -105,7 +97,7 @@ def state_at(address):
     )
 
 
-@kernel(nb.int64(LONGS, nb.int64, RECORDS, LONGS, RECORDS))
+@kernel(nb.int64(LONGS, nb.int64, RECORDS, LONGS, RECORDS), makes_arrays=True)
 def join(order, out, marks, cursor, waiting):
     """One join; 1 when done, 0 when ``out`` is full."""
     kind = order[KIND]
@@ -128,14 +120,14 @@ def join(order, out, marks, cursor, waiting):
     return SCAN_ARRIVING(source, target, into, place, streams, marks, cursor, waiting)
 
 
-@kernel(nb.int64(nb.int64[:, ::1], nb.int64, nb.int64, nb.int64, RECORDS, LONGS, RECORDS))
+@kernel(nb.int64(nb.int64[:, ::1], nb.int64, nb.int64, nb.int64, RECORDS, LONGS, RECORDS), makes_arrays=True)
 def run(program, at, stop, results, marks, cursor, waiting):
     """Follow the instructions at..stop; returns where it stopped. ``results`` is the ring in place of address 0.
 
     It stops at an ASK, at a join into a ring that is full (``cursor[RESUMED]`` is then 1: call again when there is
     room), and at a STAIR that has holes.
     """
-    none = np.empty(0, np.uint8)
+    none = carray(pointer(0), (0,), np.uint8)
     while at < stop:
         order = program[at]
         operation = order[OPERATION]
@@ -174,21 +166,12 @@ def run(program, at, stop, results, marks, cursor, waiting):
     return at
 
 
-@kernel(nb.void(nb.int64[:, ::1], LONGS, LONGS))
-def begin_leaves(leaves, lows, counts):
-    """Begin a batch: of each leaf (its address, its stream) rows below ``lows`` are dead and ``counts`` is the next."""
-    for i in range(leaves.shape[0]):
-        meta, stream = meta_at(leaves[i, 0]), leaves[i, 1]
-        meta[LOW] = lows[stream]
-        meta[BASE] = meta[FROM] = meta[TO] = counts[stream]
-
-
 JOB = 6
 """Numbers in a job. A leaf: its address, those of the rows' keys, events and flags (0: all are kept), their number. A
 column: addresses of its ring and of the values, first slot, number of values, slots in all, bytes of a value."""
 
 
-@kernel(nb.int64(nb.int64[:, ::1], nb.int64))
+@kernel(nb.int64(nb.int64[:, ::1], nb.int64), makes_arrays=True)
 def append_leaves(jobs, at):
     """Append rows to leaves. Returns how many jobs are done; the leaf of the next has no room."""
     while at < jobs.shape[0]:
@@ -203,11 +186,12 @@ def append_leaves(jobs, at):
             carray(pointer(flags), (count if flags != 0 else 0,), np.uint8),
         )
         meta[FROM], meta[TO] = meta[BASE], meta[TAIL]
+        meta[USUAL] += (count - meta[USUAL]) // 8
         at += 1
     return at
 
 
-@kernel(nb.void(nb.int64[:, ::1]))
+@kernel(nb.void(nb.int64[:, ::1]), makes_arrays=True)
 def copy_columns(jobs):
     """Copy values into rings, round the end where they reach it."""
     for at in range(jobs.shape[0]):
@@ -216,3 +200,10 @@ def copy_columns(jobs):
         first = min(count, capacity - start)
         copy_bytes(ring + start * size, values, first * size)
         copy_bytes(ring, values + first * size, (count - first) * size)
+
+
+@kernel(nb.int64(nb.int64[:, ::1], nb.int64[:, ::1]), makes_arrays=True)
+def store(columns, leaves):
+    """Copy columns, then append to leaves; returns how many of these jobs are done."""
+    copy_columns(columns)
+    return append_leaves(leaves, 0)

@@ -6,7 +6,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stairs.key_kernels import read_keys
-from stairs.layout import BASE, FROM, LOW, MAX_CAPACITY, META_FIELDS, RECORDS_AT, ROWS, SHIFT, TAIL, TO
+from stairs.layout import (
+    BASE,
+    CAPACITY,
+    FROM,
+    LIMIT,
+    LOW,
+    MAX_CAPACITY,
+    META_FIELDS,
+    MOST,
+    RECORDS_AT,
+    ROOM,
+    ROWS,
+    SHIFT,
+    TAIL,
+    TO,
+)
 from stairs.ring_kernels import move
 
 State = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]
@@ -31,7 +46,6 @@ class Ring:
     ) -> None:
         self.hashed = hashed
         self.components = components
-        self._most = 0
         self.meta = np.zeros(META_FIELDS, np.int64)
         self.address = self.meta.ctypes.data
         """By which kernels that run a whole plan know the ring; it never changes."""
@@ -42,8 +56,10 @@ class Ring:
     def _hold(self, records: NDArray[np.int32], heads: NDArray[np.int32], events: NDArray[np.int32]) -> None:
         """Use these arrays from now on."""
         self.state: State = (records, heads, events, self.meta)
+        if self.meta[CAPACITY] != len(records):
+            self.meta[LIMIT] = len(records)
         self.meta[SHIFT] = 64 - (len(heads).bit_length() - 1)
-        self.meta[RECORDS_AT:] = (
+        self.meta[RECORDS_AT : ROOM + 1] = (
             records.ctypes.data,
             *records.shape,
             heads.ctypes.data,
@@ -117,7 +133,7 @@ class Ring:
     def clear(self) -> None:
         """Forget every entry (scratch rings only: nothing is unlinked)."""
         meta = self.state[3]
-        self._most = max(self._most, int(meta[TAIL] - meta[LOW]))
+        meta[MOST] = max(meta[MOST], meta[TAIL] - meta[LOW])
         meta[LOW] = meta[BASE] = meta[TAIL]
 
     def shrink(self) -> None:
@@ -125,9 +141,10 @@ class Ring:
 
         New arrays are made: whoever still reads the old ones keeps them.
         """
-        if self.capacity > 8 * max(self._most, SMALLEST):
-            self._hold(*self._allocate(power_of_two(2 * self._most)), np.empty(SMALLEST, np.int32))
-        self._most = 0
+        most = int(self.meta[MOST])
+        if self.capacity > 8 * max(most, SMALLEST):
+            self._hold(*self._allocate(power_of_two(2 * most)), np.empty(SMALLEST, np.int32))
+        self.meta[MOST] = 0
 
     def resize(self, capacity: int) -> None:
         """Move to another number of slots; ids stay."""

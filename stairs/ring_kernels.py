@@ -6,6 +6,7 @@ import numba as nb
 import numpy as np
 
 from stairs.kernel import kernel, part
+from stairs.lanes import any_below, consecutive, copy_all
 from stairs.layout import (
     BASE,
     FLAGS,
@@ -25,10 +26,13 @@ from stairs.probe_kernels import bucket
 
 
 @part
-def is_live(records, slot, entry, streams, marks):
-    """An entry in some chain, all of whose components are live."""
+def is_live(records, slot, entry, streams, marks, wide):
+    """An entry in some chain, all of whose components are live; ``wide``: their streams are consecutive, and many."""
     if records[slot, NEXT] == np.int32(entry):
         return False
+    if wide:
+        start = np.int64(slot) * records.shape[1] + ROWS
+        return any_below(records, start, marks, streams[0], streams.shape[0]) == 0
     for j in range(streams.shape[0]):
         if np.int32(records[slot, ROWS + j] - marks[streams[j]]) < 0:
             return False
@@ -40,15 +44,16 @@ def count_live(state, streams, marks, step):
     """How many entries are live; with ``step`` above 1 estimated from every so-many-th entry."""
     records, _, _, meta = state
     mask, live = records.shape[0] - 1, 0
+    wide = streams.shape[0] >= 4 and consecutive(streams, 0, streams.shape[0])
     for entry in range(meta[LOW], meta[TAIL], step):
-        if is_live(records, np.uint64(entry & mask), entry, streams, marks):
+        if is_live(records, np.uint64(entry & mask), entry, streams, marks, wide):
             live += 1
     return live * step
 
 
 @kernel(nb.int64(STATE, LONGS, INTS, nb.int64))
-def reclaim(state, streams, marks, wanted):
-    """Append live entries from the front again at the tail until ``wanted`` slots are free, or each was visited once.
+def reclaim(state, streams, marks, most):
+    """Append live entries from the front again at the tail until ``most`` slots are used, or each was visited once.
 
     Returns how many were moved.
 
@@ -56,14 +61,14 @@ def reclaim(state, streams, marks, wanted):
     front of its chain, and the original is below the low-water id), and no pause grows with the ring.
     """
     records, heads, _, meta = state
-    capacity, low, tail = records.shape[0], meta[LOW], meta[TAIL]
-    mask, shift, last = capacity - 1, meta[SHIFT], meta[TAIL]
-    while low < last and capacity - (tail - low) < wanted:
+    mask, shift, width = records.shape[0] - 1, meta[SHIFT], records.shape[1]
+    low, tail, last = meta[LOW], meta[TAIL], meta[TAIL]
+    wide = streams.shape[0] >= 4 and consecutive(streams, 0, streams.shape[0])
+    while low < last and tail - low > most:
         slot = np.uint64(low & mask)
-        if is_live(records, slot, low, streams, marks):
+        if is_live(records, slot, low, streams, marks, wide):
             copy = np.uint64(tail & mask)
-            for j in range(records.shape[1]):
-                records[copy, j] = records[slot, j]
+            copy_all(records, np.int64(copy) * width, records, np.int64(slot) * width, width)
             head = np.uint64(bucket(records[copy, KEY_LOW], records[copy, KEY_HIGH], shift))
             older = heads[head]
             records[copy, NEXT] = older if np.int32(older - np.int32(low)) > 0 else np.int32(low)
@@ -150,7 +155,7 @@ def append_keys(state, keys):
     meta[TAIL] = tail
 
 
-@kernel(nb.void(INTS, nb.int64, LONGS))
+@kernel(nb.void(INTS, nb.int64, LONGS), makes_arrays=True)
 def order_of(events, count, order):
     """The order of entries by their events 0..count-1, stable: a counting sort."""
     after = np.zeros(count + 1, np.int64)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stairs.begin_kernels import AGES, SPARE, begin_stair
 from stairs.hole_kernels import present, unlink
 from stairs.holes import Holes, Keys
 from stairs.key_kernels import append_rows, link, read_component_keys
-from stairs.layout import BASE, HOLES, LOW
-from stairs.ring import SMALLEST, Ring, power_of_two
+from stairs.layout import AGES_AT, BASE, HOLES, LIMIT, LOW, USUAL
+from stairs.ring import Ring, power_of_two
 from stairs.ring_kernels import count_live, reclaim, refresh_heads
 
 ALL: NDArray[np.uint8] = np.empty(0, np.uint8)
@@ -21,14 +21,14 @@ ALL: NDArray[np.uint8] = np.empty(0, np.uint8)
 FULLEST, EMPTIEST = 0.65, 0.28
 """Share of slots that are live: above FULLEST a ring that needs room doubles; below EMPTIEST it shrinks."""
 
-AGES = 6
-"""A STAIR remembers the age of its entries in steps of 1/64 of its slots."""
-
 SAMPLE = 1024
 """Entries looked at to see how many are live."""
 
 FILL = 1 << 14
 """Holes that are filled in one go when all are."""
+
+PATIENCE = 8
+"""Reviews in a row that must find a ring too large before it shrinks: it is likely to need the room again."""
 
 REFRESH = 1 << 29
 """Ids after which bucket heads are refreshed, long before 32 bits come round."""
@@ -65,9 +65,11 @@ class Stair(Ring):
         self._holes: Holes | None = None
         self.filler: Callable[[Stair, Keys], None] | None = None
         self._keys_filled = 0
-        self._ages: deque[tuple[int, list[int]]] = deque()
-        self._usual = 0
         self._refreshed = first
+        self._too_large = 0
+        if not self.leaf:
+            self._ages = np.empty((AGES, 1 + len(streams)), np.int64)
+            self.meta[AGES_AT] = self._ages.ctypes.data
 
     @property
     def holes(self) -> Holes | None:
@@ -96,7 +98,8 @@ class Stair(Ring):
 
     @property
     def nbytes(self) -> int:
-        return super().nbytes + (self.holes.nbytes if self.holes else 0)
+        ages = 0 if self.leaf else self._ages.nbytes
+        return super().nbytes + ages + (self.holes.nbytes if self.holes else 0)
 
     def open(self) -> None:
         """Make every key a hole that the carrying leaf has a row for now (the STAIR is empty).
@@ -117,26 +120,13 @@ class Stair(Ring):
 
     # -- a batch -------------------------------------------------------------------------------------------------
 
-    def begin(self, floor: NDArray[np.int32], lows: list[int], counts: list[int]) -> None:
+    def begin(self, floor: NDArray[np.int32], lows: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
         """Begin a batch: dead entries go, and what is appended from now on belongs to the batch.
 
         ``lows`` are the low-water rows of all streams, ``floor`` their low 32 bits, ``counts`` the rows so far.
         """
-        meta = self.state[3]
-        low, tail, base = meta.tolist()[:3]
-        # All entries up to an id have rows below some count in every stream, so when one stream's window has
-        # passed that count they are all dead: no entry need be looked at.
-        ages = self._ages
-        if tail - (ages[-1][0] if ages else low) > self.capacity >> AGES:
-            ages.append((tail, counts))
-        while ages and self._all_dead(ages[0][1], lows):
-            low = max(low, ages.popleft()[0])
-        meta[LOW] = low
-        meta[BASE] = tail
-        self._usual += (tail - base - self._usual) // 8
-        wanted = 2 * self._usual + SMALLEST
-        if self.capacity - (tail - low) < wanted:
-            self._make_room(floor, wanted)
+        if not begin_stair(self.address, self.streams.ctypes.data, lows, counts, floor):
+            self.make_room(floor)
 
     def begin_rows(self, low: int, count: int) -> None:
         """The same for a leaf, whose ids are rows: ``count`` is the next one."""
@@ -144,20 +134,19 @@ class Stair(Ring):
         meta[LOW] = low
         meta[BASE] = count
 
-    def _all_dead(self, counts: list[int], lows: list[int]) -> bool:
-        for stream in self.stream_list:
-            if lows[stream] >= counts[stream]:
-                return True
-        return False
+    @property
+    def _wanted(self) -> int:
+        """Slots that should be free when a batch begins."""
+        return 2 * int(self.meta[USUAL]) + SPARE
 
-    def _make_room(self, floor: NDArray[np.int32], wanted: int) -> None:
-        """Get ``wanted`` free slots: by moving live entries together, or by more slots where most of them are live."""
-        low, capacity = self.low, self.capacity
-        moved = reclaim(self.state, self.streams, floor, 2 * wanted)
-        freed = self.low - low - moved
-        crowded = moved > freed and self._estimate(floor) + wanted > FULLEST * capacity
-        if crowded or capacity - (self.tail - self.low) < wanted:
-            self.resize(2 * capacity)
+    def make_room(self, floor: NDArray[np.int32]) -> None:
+        """Use twice as many slots where most are live, or where moving entries together did not free enough."""
+        limit, wanted = int(self.meta[LIMIT]), self._wanted
+        if limit - (self.tail - self.low) < wanted or self._estimate(floor) + wanted > FULLEST * limit:
+            if limit == self.capacity:
+                self.resize(2 * limit)
+            else:
+                self.meta[LIMIT] = 2 * limit
 
     def _estimate(self, floor: NDArray[np.int32]) -> int:
         """About how many entries are live."""
@@ -172,19 +161,25 @@ class Stair(Ring):
         if tail - self._refreshed > REFRESH:
             refresh_heads(self.state)
             self._refreshed = tail
-        wanted = 2 * self._usual + SMALLEST
+        wanted = self._wanted
         if len(self.state[2]) > 4 * wanted:
             self._hold(*self.state[:2], np.empty(power_of_two(wanted), np.int32))
         live = tail - low if floor is None else self._estimate(floor)
         capacity = power_of_two(int((live + wanted) / FULLEST))
-        if self._holes is None and live < EMPTIEST * self.capacity and capacity < self.capacity:
+        if self._holes is not None or live >= EMPTIEST * self.capacity or capacity >= self.capacity:
+            self._too_large = 0
+            return
+        self.meta[LIMIT] = capacity
+        self._too_large += 1
+        if self._too_large == PATIENCE:
+            self._too_large = 0
             if floor is not None:
-                reclaim(self.state, self.streams, floor, self.capacity)
+                reclaim(self.state, self.streams, floor, 0)
             self.resize(max(capacity, power_of_two(self.tail - self.low)))
 
     def note_usual(self, n: int) -> None:
         """A batch puts n entries here."""
-        self._usual += (n - self._usual) // 8
+        self.meta[USUAL] += (n - self.meta[USUAL]) // 8
 
     def append_rows(self, keys: Keys, events: NDArray[np.int32], kept: NDArray[np.uint8] = ALL) -> None:
         """Insert a batch's rows into a leaf; rows not kept have their number and nothing else."""

@@ -1,0 +1,110 @@
+"""Beginning a batch: in every ring dead entries go, and what is appended from now on belongs to the batch.
+
+A STAIR remembers *ages*: now and then, the next id together with the rows so far of each of its streams. All entries
+before that id have rows below these counts in every stream, so when one stream's window has passed its count they are
+all dead, and go without being looked at.
+"""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+from numba import carray
+
+from stairs.address import pointer
+from stairs.kernel import kernel
+from stairs.layout import (
+    AGES_AT,
+    BASE,
+    CAPACITY,
+    FIRST_AGE,
+    FROM,
+    INTS,
+    LAST_AGE,
+    LIMIT,
+    LONGS,
+    LOW,
+    MOST,
+    ROWS,
+    TAIL,
+    TO,
+    USUAL,
+    WIDTH,
+)
+from stairs.program_kernels import meta_at, state_at
+from stairs.ring_kernels import reclaim
+
+LEAF, STAIR, SCRATCH = range(3)
+"""Kinds of rings. The ids of a leaf are rows; what a scratch ring holds is forgotten."""
+
+KIND, ADDRESS, STREAMS = range(3)
+"""Columns of a table of rings: the kind, the address of its meta, its stream (a leaf) or where its streams are."""
+TABLE = 3
+
+AGES, STEP = 64, 5
+"""How many ages a STAIR has room for; it takes one when 1 / 2**STEP of its slots have been used since the last."""
+
+SPARE = 64
+"""A STAIR should have room for twice what a batch usually puts there, and this many more."""
+
+
+@kernel(nb.int64(LONGS, LONGS, LONGS, LONGS), makes_arrays=True)
+def pass_ages(meta, streams, lows, counts):
+    """Take an age if it is time, and forget those that are past; returns the first id that may be live."""
+    k, low, tail, capacity = meta[WIDTH] - ROWS, meta[LOW], meta[TAIL], meta[CAPACITY]
+    ages = carray(pointer(meta[AGES_AT]), (AGES, 1 + k), np.int64)
+    first, last = meta[FIRST_AGE], meta[LAST_AGE]
+    newest = ages[(last - 1) % AGES, 0] if first < last else low
+    if tail - newest > capacity >> STEP and last - first < AGES:
+        ages[last % AGES, 0] = tail
+        for j in range(k):
+            ages[last % AGES, 1 + j] = counts[streams[j]]
+        last += 1
+    dead = True
+    while dead and first < last:
+        dead = False
+        for j in range(k):
+            dead |= lows[streams[j]] >= ages[first % AGES, 1 + j]
+        if dead:
+            low = max(low, ages[first % AGES, 0])
+            first += 1
+    meta[FIRST_AGE], meta[LAST_AGE] = first, last
+    return low
+
+
+@kernel(nb.boolean(nb.int64, nb.int64, LONGS, LONGS, INTS), makes_arrays=True)
+def begin_stair(address, streams_at, lows, counts, floor):
+    """Begin a batch in one STAIR. False if it has too little room, or had to move much to have it."""
+    meta = meta_at(address)
+    streams = carray(pointer(streams_at), (meta[WIDTH] - ROWS,), np.int64)
+    low, tail = pass_ages(meta, streams, lows, counts), meta[TAIL]
+    meta[LOW] = low
+    meta[USUAL] += (tail - meta[BASE] - meta[USUAL]) // 8
+    meta[BASE] = tail
+    wanted = 2 * meta[USUAL] + SPARE
+    if meta[LIMIT] - (tail - low) >= wanted:
+        return True
+    moved = reclaim(state_at(address), streams, floor, meta[LIMIT] - 2 * wanted)
+    freed = meta[LOW] - low - moved
+    return moved <= freed and meta[LIMIT] - (meta[TAIL] - meta[LOW]) >= wanted
+
+
+@kernel(nb.int64(nb.int64[:, ::1], nb.int64, LONGS, LONGS, INTS), makes_arrays=True)
+def begin_rings(rings, at, lows, counts, floor):
+    """Begin a batch in the rings of a table, from line ``at`` on; returns the line of a STAIR that needs more room.
+
+    By stream number: rows below ``lows`` are dead, ``counts`` is the next row, and ``floor`` are the lows in 32 bits.
+    """
+    while at < rings.shape[0]:
+        kind, address = rings[at, KIND], rings[at, ADDRESS]
+        meta = meta_at(address)
+        if kind == LEAF:
+            meta[LOW] = lows[rings[at, STREAMS]]
+            meta[BASE] = meta[FROM] = meta[TO] = counts[rings[at, STREAMS]]
+        elif kind == SCRATCH:
+            meta[MOST] = max(meta[MOST], meta[TAIL] - meta[LOW])
+            meta[LOW] = meta[BASE] = meta[TAIL]
+        elif not begin_stair(address, rings[at, STREAMS], lows, counts, floor):
+            return at
+        at += 1
+    return at
