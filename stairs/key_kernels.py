@@ -35,6 +35,17 @@ def mix(key, other):
     return np.int64(x ^ (x >> np.uint64(29)))
 
 
+@part
+def following(older, low):
+    """Where a link to ``older`` leads: no further back than just below the low-water id ``low``.
+
+    So that a 32-bit id cannot come round and look live again. This is ``low + max(older - low, -1)`` without a branch,
+    which could not be predicted: compilers make one of ``max``.
+    """
+    ahead = np.int32(older - low)
+    return np.int32(low + (ahead | (ahead >> np.int32(31))))
+
+
 @kernel(nb.void(LONGS, LONGS))
 def mix_into(keys, others):
     """``keys[i] = mix(keys[i], others[i])``."""
@@ -68,18 +79,14 @@ def append_rows(leaf, keys, events, kept):
         own_events[np.uint64(offset + i)] = events[i]
         head = np.uint64(bucket(key_low, key_high, shift))
         older = heads[head]
-        records[slot, NEXT] = older if np.int32(older - low) >= 0 else np.int32(low - 1)
+        records[slot, NEXT] = following(older, low)
         heads[head] = np.int32(row)
     meta[TAIL] = first + keys.shape[0]
 
 
 @kernel(nb.void(STATE, nb.int64, nb.int64, FLAGS))
 def link(state, start, stop, kept):
-    """Link the entries start..stop into their chains; those not kept (``kept`` empty: all are) into none.
-
-    A link never leads further back than just below the low-water id, so that a 32-bit id cannot come round and
-    look live again.
-    """
+    """Link the entries start..stop into their chains; those not kept (``kept`` empty: all are) into none."""
     records, heads, _, meta = state
     mask, shift, low = records.shape[0] - 1, meta[SHIFT], np.int32(meta[LOW])
     far = heads.shape[0] > NEAR
@@ -93,7 +100,7 @@ def link(state, start, stop, kept):
             continue
         head = np.uint64(bucket(records[slot, KEY_LOW], records[slot, KEY_HIGH], shift))
         older = heads[head]
-        records[slot, NEXT] = older if np.int32(older - low) >= 0 else np.int32(low - 1)
+        records[slot, NEXT] = following(older, low)
         heads[head] = np.int32(entry)
 
 

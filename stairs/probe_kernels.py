@@ -20,6 +20,7 @@ from typing import Any
 import numba as nb
 import numpy as np
 
+from stairs.flat import get, get_key, put, put_key
 from stairs.kernel import kernel, part
 from stairs.lanes import any_below, consecutive, copy_all
 from stairs.layout import (
@@ -44,10 +45,15 @@ PROBE = nb.int64(STATE, STATE, STATE, LONGS, LONGS, RECORDS, LONGS, RECORDS)
 
 
 @part
+def bucket_of(key, shift):
+    """Fibonacci hashing of a 64-bit key: the top bits of a product."""
+    return np.int64((np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(shift))
+
+
+@part
 def bucket(low, high, shift):
-    """Fibonacci hashing of the 64-bit key: the top bits of a product."""
-    key = (np.uint64(np.uint32(high)) << np.uint64(32)) | np.uint64(np.uint32(low))
-    return np.int64((key * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(shift))
+    """The same for a key in two halves."""
+    return bucket_of((np.uint64(np.uint32(high)) << np.uint64(32)) | np.uint64(np.uint32(low)), shift)
 
 
 def probing(own: int, other: int, ordered: bool) -> Any:
@@ -69,91 +75,105 @@ def probing(own: int, other: int, ordered: bool) -> Any:
         trec, theads, tevents, tmeta = target
         orec, _, oevents, ometa = out
         smask, tmask, omask = srec.shape[0] - 1, trec.shape[0] - 1, orec.shape[0] - 1
-        sources = own if own > 0 else srec.shape[1] - ROWS
-        targets = other if other > 0 else trec.shape[1] - ROWS
+        fixed = own > 0
+        sources = own if fixed else srec.shape[1] - ROWS
+        targets = other if fixed else trec.shape[1] - ROWS
+        swidth, twidth, owidth, width = ROWS + sources, ROWS + targets, ROWS + sources + targets, marks.shape[1]
         tlow, tbase, shift = np.int32(tmeta[LOW]), np.int32(tmeta[BASE]), tmeta[SHIFT]
         sbase, obase, tail = smeta[BASE], ometa[BASE], ometa[TAIL]
         end = min(ometa[LOW] + orec.shape[0], obase + oevents.shape[0])
-        leaf = targets == 1
+        first, newest, second, leaf = streams[0], marks.shape[0] - 1, waiting.shape[1], targets == 1
+        # What a loop stores might be these, for all that the compiler knows, so they are read once, here.
+        last = sources + targets - 1
+        place0, place1, place2, place3 = place[0], place[min(1, last)], place[min(2, last)], place[min(3, last)]
+        stream1, stream2 = streams[min(1, targets - 1)], streams[min(2, targets - 1)]
         # Wide composites whose streams, or places, follow each other are tested, and copied, many columns at once.
-        tested = own == 0 and targets >= 4 and consecutive(streams, 0, targets)
-        ours = own == 0 and sources >= 4 and consecutive(place, 0, sources)
-        others = own == 0 and targets >= 4 and consecutive(place, sources, sources + targets)
-        swidth, twidth, width, owidth = srec.shape[1], trec.shape[1], marks.shape[1], orec.shape[1]
-        stream, newest = np.uint64(streams[0]), marks.shape[0] - 1
+        tested = not fixed and targets >= 4 and consecutive(streams, 0, targets)
+        ours = not fixed and sources >= 4 and consecutive(place, 0, sources)
+        others = not fixed and targets >= 4 and consecutive(place, sources, sources + targets)
         i, stop, active = cursor[0], cursor[1], cursor[2]
         while i < stop or active > 0:
             if active == 0:
                 upto = min(i + BLOCK, stop)
                 for entry in range(i, upto):
-                    s = np.uint64(entry & smask)
-                    found = theads[np.uint64(bucket(srec[s, KEY_LOW], srec[s, KEY_HIGH], shift))]
+                    key = get_key(srec, (entry & smask) * swidth)
+                    found = get(theads, bucket_of(key, shift))
                     prefetch(trec, np.int64(found & tmask))
                     offset = np.int32(entry - sbase)
-                    waiting[0, np.uint64(active)], waiting[1, np.uint64(active)] = offset, found
-                    here = np.int32(found - tlow) >= 0
+                    put(waiting, active, offset)
+                    put(waiting, second + active, found)
+                    here = np.int32(found - tlow)
                     if ordered:
-                        here &= sevents[np.uint64(offset)] >= 0  # a row that is not kept finds nothing
-                    active += np.int64(here)
+                        here |= get(sevents, np.int64(offset))  # a row that is not kept finds nothing
+                    active += np.int64(here >= 0)
                 i = upto
             taken, left = min(active, end - tail), 0
             if taken == 0 and active > 0:
                 cursor[0], cursor[2], ometa[TAIL] = i, active, tail
                 return 0
             for a in range(taken):
-                offset, found = waiting[0, a], waiting[1, a]
-                s, t = np.uint64((sbase + offset) & smask), np.uint64(found & tmask)
-                event, age = sevents[np.uint64(offset)], np.int32(found - tbase)
-                theirs = tevents[np.uint64(max(age, 0))]
-                theirs = theirs if age >= 0 else np.int32(-1)
+                offset, found = np.int64(get(waiting, a)), get(waiting, second + a)
+                s, t = ((sbase + offset) & smask) * swidth, np.int64(found & tmask) * twidth
+                event, age = get(sevents, offset), np.int32(found - tbase)
+                older = age >> np.int32(31)  # all bits are 1 if it is of an earlier batch, else all are 0
+                theirs = get(tevents, np.int64(age & ~older)) | older
                 if ordered:
-                    moment = np.uint64(event)
+                    moment = np.int64(event) * width
                 else:
-                    moment = np.uint64(min(np.int64(max(event, theirs)) + 1, newest))
-                floor = marks[moment, stream]
+                    moment = min(np.int64(max(event, theirs)) + 1, newest) * width
+                floor = get(marks, moment + first)
                 if tested:
-                    behind = -any_below(
-                        trec,
-                        np.int64(t) * twidth + ROWS,
-                        marks,
-                        np.int64(moment) * width + np.int64(stream),
-                        targets,
-                    )
+                    behind = -any_below(trec, t + ROWS, marks, moment + first, targets)
                 else:
-                    behind = np.int32(trec[t, ROWS] - floor)
-                    for j in range(1, targets):
-                        behind |= np.int32(trec[t, ROWS + j] - marks[moment, np.uint64(streams[j])])
+                    behind = np.int32(get(trec, t + ROWS) - floor)
+                    if fixed and other >= 2:
+                        behind |= np.int32(get(trec, t + ROWS + 1) - get(marks, moment + stream1))
+                    if fixed and other >= 3:
+                        behind |= np.int32(get(trec, t + ROWS + 2) - get(marks, moment + stream2))
+                    if not fixed:
+                        for j in range(1, targets):
+                            behind |= np.int32(get(trec, t + ROWS + j) - get(marks, moment + streams[j]))
                 if not ordered:
                     for j in range(sources):
-                        behind |= np.int32(srec[s, ROWS + j] - marks[moment, np.uint64(streams[targets + j])])
-                low, high = srec[s, KEY_LOW], srec[s, KEY_HIGH]
-                same = (trec[t, KEY_LOW] == low) & (trec[t, KEY_HIGH] == high)
-                match = same & (behind >= 0) & (theirs < event if ordered else True)
-                following = trec[t, NEXT]
+                        behind |= np.int32(get(srec, s + ROWS + j) - get(marks, moment + streams[targets + j]))
+                key = get_key(srec, s)
+                match = (get_key(trec, t) == key) & (behind >= 0) & (theirs < event if ordered else True)
+                following = get(trec, t + NEXT)
                 prefetch(trec, np.int64(following & tmask))
-                o = np.uint64(tail & omask)
-                orec[o, KEY_LOW], orec[o, KEY_HIGH], orec[o, NEXT] = low, high, np.int32(tail)
-                if ours:
-                    copy_all(
-                        orec, np.int64(o) * owidth + place[0], srec, np.int64(s) * swidth + ROWS, sources
-                    )
+                o = (tail & omask) * owidth
+                put_key(orec, o, key)
+                put(orec, o + NEXT, np.int32(tail))
+                if fixed:
+                    put(orec, o + place0, get(srec, s + ROWS))
+                    if own >= 2:
+                        put(orec, o + place1, get(srec, s + ROWS + 1))
+                    if own >= 3:
+                        put(orec, o + place2, get(srec, s + ROWS + 2))
+                    put(orec, o + (place1, place2, place3)[own - 1], get(trec, t + ROWS))
+                    if other >= 2:
+                        put(orec, o + place2, get(trec, t + ROWS + 1))
+                    if other >= 3:
+                        put(orec, o + place3, get(trec, t + ROWS + 2))
                 else:
-                    for j in range(sources):
-                        orec[o, np.uint64(place[j])] = srec[s, ROWS + j]
-                if others:
-                    at = np.int64(o) * owidth + place[sources]
-                    copy_all(orec, at, trec, np.int64(t) * twidth + ROWS, targets)
-                else:
-                    for j in range(targets):
-                        orec[o, np.uint64(place[sources + j])] = trec[t, ROWS + j]
-                oevents[np.uint64(tail - obase)] = event if ordered else max(event, theirs)
+                    if ours:
+                        copy_all(orec, o + place0, srec, s + ROWS, sources)
+                    else:
+                        for j in range(sources):
+                            put(orec, o + place[j], get(srec, s + ROWS + j))
+                    if others:
+                        copy_all(orec, o + place[sources], trec, t + ROWS, targets)
+                    else:
+                        for j in range(targets):
+                            put(orec, o + place[sources + j], get(trec, t + ROWS + j))
+                put(oevents, tail - obase, event if ordered else max(event, theirs))
                 tail += np.int64(match)
                 # The ids of a leaf are its rows, in order: there the first dead row ends the chain.
-                alive = np.int32(following - tlow) >= 0
-                if ordered:
-                    alive &= (np.int32(following - floor) >= 0) | (not leaf)
-                waiting[0, np.uint64(left)], waiting[1, np.uint64(left)] = offset, following
-                left += np.int64(alive)
+                alive = np.int32(following - tlow)
+                if ordered and leaf:
+                    alive |= np.int32(following - floor)
+                put(waiting, left, np.int32(offset))
+                put(waiting, second + left, following)
+                left += np.int64(alive >= 0)
             for a in range(taken, active):
                 waiting[0, left], waiting[1, left] = waiting[0, a], waiting[1, a]
                 left += 1
