@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+from numpy import ndarray
 
 from eddy.conversion import convert
 from eddy.errors import BatchError
@@ -36,19 +37,18 @@ def normalise(name: str, stream: Stream, batch: Any) -> tuple[dict[str, Column],
     for column, kind in stream.columns.items():
         values = batch.get(column)
         if (
-            type(values) is np.ndarray
-            and values.dtype == kind.dtype
+            type(values) is ndarray
+            and values.dtype == kind.direct
             and values.ndim == 1
             and values.flags.carray
-            and kind.kind != "string"
         ):
-            found = Column(values, None)
+            size = len(values)
+            columns[column] = Column(values, None)
         elif values is None:
             raise _mismatch(name, stream, batch)
         else:
-            found = convert(f"stream {name}, column {column!r}", kind, values)
-        columns[column] = found
-        size = len(found.values)
+            found = columns[column] = convert(f"stream {name}, column {column!r}", kind, values)
+            size = len(found.values)
         if size != n:
             if n >= 0:
                 raise _ragged(name, batch)

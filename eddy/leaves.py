@@ -71,10 +71,10 @@ class Leaves:
                 leaves.append(leaf)
                 held.append(keys)  # for as long as its address is used
                 jobs += (leaf.address, address(keys), events, flags, n, 0)
-        split = len(columns)
         table = np.array(columns + jobs, np.int64)
-        appended = table[split:].reshape(-1, JOB)
-        at = store(table[:split].reshape(-1, JOB), appended)
-        while at < len(leaves):
-            leaves[at].reserve(int(appended[at, 4]))
-            at = append_leaves(appended, at)
+        at = store(table, len(columns) // JOB, len(leaves))
+        if at < len(leaves):
+            appended = table[len(columns) :].reshape(-1, JOB)
+            while at < len(leaves):
+                leaves[at].reserve(int(appended[at, 4]))
+                at = append_leaves(appended, at)

@@ -20,26 +20,6 @@ TIMES, COUNT, NUMBER = range(3)
 _DIGIT_BITS = 12
 
 
-@kernel(nb.boolean(nb.int64[::1], nb.int64[::1], nb.int64, nb.int32[::1], nb.int32[::1]), stamp=STAMP)
-def _number(times, offsets, low, streams, events):
-    """Merge times that are consecutive numbers, each there once; False if they are not.
-
-    Feeds often have the event's number for a time. Then its place is known without sorting.
-    """
-    streams[:] = -1
-    for s in range(offsets.shape[0] - 1):
-        for i in range(offsets[s], offsets[s + 1]):
-            place = np.uint64(times[i]) - np.uint64(low)
-            if place >= np.uint64(times.shape[0]):
-                return False
-            events[i] = place
-            streams[place] = s
-    vacant = False
-    for i in range(streams.shape[0]):
-        vacant |= streams[i] < 0
-    return not vacant
-
-
 @kernel(nb.void(nb.int64[::1], nb.int64[::1], nb.int32[::1], nb.int32[::1]), stamp=STAMP, makes_arrays=True)
 def merge(times, offsets, streams, events):
     """Order the rows of all streams by time; ties by stream number, then by arrival.
@@ -67,8 +47,6 @@ def merge(times, offsets, streams, events):
     if ordered:
         for i in range(m):
             events[i] = i
-    elif _number(times, offsets, low, streams, events):
-        return
     else:
         # Modulo 2**64, so that times at both ends of the 64-bit range are ordered too.
         span = np.uint64(high) - np.uint64(low)
@@ -118,28 +96,56 @@ def goes_back(times):
     return back
 
 
+@kernel(nb.boolean(nb.int64[:, ::1], nb.int32[::1], nb.int32[::1]), stamp=STAMP, makes_arrays=True)
+def number(parts, streams, events):
+    """Merge times that are consecutive numbers, each there once; False if they are not.
+
+    Feeds often have the event's number for a time. Then its place is known without sorting.
+    """
+    total, low, high = streams.shape[0], np.iinfo(np.int64).max, np.iinfo(np.int64).min
+    for s in range(parts.shape[0]):
+        own = carray(pointer(parts[s, TIMES]), (parts[s, COUNT],), np.int64)
+        low, high = min(low, own[0]), max(high, own[-1])
+    if np.uint64(high) - np.uint64(low) != np.uint64(total - 1):
+        return False
+    streams[:] = -1
+    start = 0
+    for s in range(parts.shape[0]):
+        own = carray(pointer(parts[s, TIMES]), (parts[s, COUNT],), np.int64)
+        stream = np.int32(parts[s, NUMBER])
+        for i in range(own.shape[0]):
+            place = np.int32(own[i] - low)
+            events[start + i] = place
+            streams[np.uint64(place)] = stream
+        start += own.shape[0]
+    vacant = False
+    for i in range(total):
+        vacant |= streams[i] < 0
+    return not vacant
+
+
 @kernel(
     nb.int64(nb.int64[:, ::1], nb.int32[::1], nb.int32[::1], nb.int64[::1]), stamp=STAMP, makes_arrays=True
 )
 def arrange(parts, streams, events, merged):
     """Check and merge in one call: -1, or which part's time goes back, and then nothing is written.
 
-    A part is the rows of one stream: where their times are, how many they are, and the number of the stream in
-    `streams`. `merged` receives the times in their new order, unless it is empty.
+    A part is the rows of one stream, of which there are some: where their times are, how many they are, and the number
+    of the stream in `streams`. `merged` receives the times in their new order, unless it is empty.
     """
+    for s in range(parts.shape[0]):
+        if goes_back(carray(pointer(parts[s, TIMES]), (parts[s, COUNT],), np.int64)):
+            return s
+    numbered = number(parts, streams, events)
+    if numbered and merged.shape[0] == 0:
+        return -1
     times = np.empty(streams.shape[0], np.int64)
     offsets = np.zeros(parts.shape[0] + 1, np.int64)
-    same = True
     for s in range(parts.shape[0]):
-        start, count = offsets[s], parts[s, COUNT]
-        own = carray(pointer(parts[s, TIMES]), (count,), np.int64)
-        if goes_back(own):
-            return s
-        times[start : start + count] = own
-        offsets[s + 1] = start + count
-        same &= parts[s, NUMBER] == s
-    merge(times, offsets, streams, events)
-    if not same:
+        offsets[s + 1] = offsets[s] + parts[s, COUNT]
+        times[offsets[s] : offsets[s + 1]] = carray(pointer(parts[s, TIMES]), (parts[s, COUNT],), np.int64)
+    if not numbered:
+        merge(times, offsets, streams, events)
         for i in range(streams.shape[0]):
             streams[i] = parts[streams[i], NUMBER]
     for i in range(merged.shape[0]):

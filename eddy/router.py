@@ -67,7 +67,10 @@ class Router(Tracks):
         ``floor`` has the low 32 bits of the low-water rows.
         """
         expired = [
-            (stair, self._expired(stair, low_rows)) for stair in self.every_stair if stair.holes is not None
+            (stair, self._expired(stair, low_rows))
+            for track in self.tracks
+            for stair in track.every_stair
+            if stair.holes is not None
         ]
         self.floor = self.marks = floor.reshape(1, -1)
         self._batch = self._stacked = None

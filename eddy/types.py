@@ -56,6 +56,12 @@ class ColumnType:
     arrow: pa.DataType = field(eq=False, repr=False)
     unit: str | None = field(default=None, eq=False)
     zone: str | None = field(default=None, eq=False)
+    direct: np.dtype[Any] = field(init=False, eq=False, repr=False)
+    """The dtype of arrays that are columns as they are. Strings are coded first, so no array has theirs."""
+
+    @direct.default
+    def _direct(self) -> np.dtype[Any]:
+        return np.dtype([("string", "V1")]) if self.kind == "string" else self.dtype
 
     def __str__(self) -> str:
         return self.name

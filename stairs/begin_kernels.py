@@ -103,7 +103,7 @@ def begin_rings(rings, at, lows, counts, floor):
             meta[BASE] = meta[FROM] = meta[TO] = counts[rings[at, STREAMS]]
         elif kind == SCRATCH:
             meta[MOST] = max(meta[MOST], meta[TAIL] - meta[LOW])
-            meta[LOW] = meta[BASE] = meta[TAIL]
+            meta[LOW] = meta[BASE] = meta[TAIL] = 0  # the same slots again, which are in the cache
         elif not begin_stair(address, rings[at, STREAMS], lows, counts, floor):
             return at
         at += 1

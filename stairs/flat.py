@@ -24,7 +24,9 @@ def _getting(bits: int) -> Any:
         """The number of so many bits at an index of an int32 array."""
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            return builder.load(_pointer(context, builder, signature.args[0], *args, bits), align=4)
+            return builder.load(
+                _pointer(context, builder, signature.args[0], args[0], args[1], bits), align=4
+            )
 
         return types.Integer.from_bitwidth(bits)(array, types.int64), codegen
 
@@ -37,7 +39,9 @@ def _putting(bits: int) -> Any:
         """Store a number of so many bits at an index of an int32 array."""
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            builder.store(args[2], _pointer(context, builder, signature.args[0], *args[:2], bits), align=4)
+            builder.store(
+                args[2], _pointer(context, builder, signature.args[0], args[0], args[1], bits), align=4
+            )
             return context.get_dummy_value()
 
         return types.void(array, types.int64, types.Integer.from_bitwidth(bits)), codegen

@@ -38,8 +38,8 @@ from stairs.layout import (
 )
 from stairs.prefetch import prefetch
 
-BLOCK = 512
-"""Source entries that take their steps together."""
+BLOCK, FEW = 512, 3
+"""Source entries that take their steps together; when so few are left, each goes to the end of its chain at once."""
 
 PROBE = nb.int64(STATE, STATE, STATE, LONGS, LONGS, RECORDS, LONGS, RECORDS)
 
@@ -78,14 +78,24 @@ def probing(own: int, other: int, ordered: bool) -> Any:
         fixed = own > 0
         sources = own if fixed else srec.shape[1] - ROWS
         targets = other if fixed else trec.shape[1] - ROWS
-        swidth, twidth, owidth, width = ROWS + sources, ROWS + targets, ROWS + sources + targets, marks.shape[1]
+        swidth, twidth, owidth, width = (
+            ROWS + sources,
+            ROWS + targets,
+            ROWS + sources + targets,
+            marks.shape[1],
+        )
         tlow, tbase, shift = np.int32(tmeta[LOW]), np.int32(tmeta[BASE]), tmeta[SHIFT]
         sbase, obase, tail = smeta[BASE], ometa[BASE], ometa[TAIL]
         end = min(ometa[LOW] + orec.shape[0], obase + oevents.shape[0])
         first, newest, second, leaf = streams[0], marks.shape[0] - 1, waiting.shape[1], targets == 1
         # What a loop stores might be these, for all that the compiler knows, so they are read once, here.
         last = sources + targets - 1
-        place0, place1, place2, place3 = place[0], place[min(1, last)], place[min(2, last)], place[min(3, last)]
+        place0, place1, place2, place3 = (
+            place[0],
+            place[min(1, last)],
+            place[min(2, last)],
+            place[min(3, last)],
+        )
         stream1, stream2 = streams[min(1, targets - 1)], streams[min(2, targets - 1)]
         # Wide composites whose streams, or places, follow each other are tested, and copied, many columns at once.
         tested = not fixed and targets >= 4 and consecutive(streams, 0, targets)
@@ -107,76 +117,83 @@ def probing(own: int, other: int, ordered: bool) -> Any:
                         here |= get(sevents, np.int64(offset))  # a row that is not kept finds nothing
                     active += np.int64(here >= 0)
                 i = upto
-            taken, left = min(active, end - tail), 0
-            if taken == 0 and active > 0:
+            if tail == end and active > 0:
                 cursor[0], cursor[2], ometa[TAIL] = i, active, tail
                 return 0
-            for a in range(taken):
+            few, left, a = active <= FEW, 0, 0
+            while a < active and tail < end:
                 offset, found = np.int64(get(waiting, a)), get(waiting, second + a)
-                s, t = ((sbase + offset) & smask) * swidth, np.int64(found & tmask) * twidth
-                event, age = get(sevents, offset), np.int32(found - tbase)
-                older = age >> np.int32(31)  # all bits are 1 if it is of an earlier batch, else all are 0
-                theirs = get(tevents, np.int64(age & ~older)) | older
-                if ordered:
-                    moment = np.int64(event) * width
-                else:
-                    moment = min(np.int64(max(event, theirs)) + 1, newest) * width
-                floor = get(marks, moment + first)
-                if tested:
-                    behind = -any_below(trec, t + ROWS, marks, moment + first, targets)
-                else:
-                    behind = np.int32(get(trec, t + ROWS) - floor)
-                    if fixed and other >= 2:
-                        behind |= np.int32(get(trec, t + ROWS + 1) - get(marks, moment + stream1))
-                    if fixed and other >= 3:
-                        behind |= np.int32(get(trec, t + ROWS + 2) - get(marks, moment + stream2))
-                    if not fixed:
-                        for j in range(1, targets):
-                            behind |= np.int32(get(trec, t + ROWS + j) - get(marks, moment + streams[j]))
-                if not ordered:
-                    for j in range(sources):
-                        behind |= np.int32(get(srec, s + ROWS + j) - get(marks, moment + streams[targets + j]))
-                key = get_key(srec, s)
-                match = (get_key(trec, t) == key) & (behind >= 0) & (theirs < event if ordered else True)
-                following = get(trec, t + NEXT)
-                prefetch(trec, np.int64(following & tmask))
-                o = (tail & omask) * owidth
-                put_key(orec, o, key)
-                put(orec, o + NEXT, np.int32(tail))
-                if fixed:
-                    put(orec, o + place0, get(srec, s + ROWS))
-                    if own >= 2:
-                        put(orec, o + place1, get(srec, s + ROWS + 1))
-                    if own >= 3:
-                        put(orec, o + place2, get(srec, s + ROWS + 2))
-                    put(orec, o + (place1, place2, place3)[own - 1], get(trec, t + ROWS))
-                    if other >= 2:
-                        put(orec, o + place2, get(trec, t + ROWS + 1))
-                    if other >= 3:
-                        put(orec, o + place3, get(trec, t + ROWS + 2))
-                else:
-                    if ours:
-                        copy_all(orec, o + place0, srec, s + ROWS, sources)
+                s = ((sbase + offset) & smask) * swidth
+                key, event = get_key(srec, s), get(sevents, offset)
+                while True:
+                    t, age = np.int64(found & tmask) * twidth, np.int32(found - tbase)
+                    older = age >> np.int32(31)  # all bits are 1 if it is of an earlier batch, else all are 0
+                    theirs = get(tevents, np.int64(age & ~older)) | older
+                    if ordered:
+                        moment = np.int64(event) * width
                     else:
+                        moment = min(np.int64(max(event, theirs)) + 1, newest) * width
+                    floor = get(marks, moment + first)
+                    if tested:
+                        behind = -any_below(trec, t + ROWS, marks, moment + first, targets)
+                    else:
+                        behind = np.int32(get(trec, t + ROWS) - floor)
+                        if fixed and other >= 2:
+                            behind |= np.int32(get(trec, t + ROWS + 1) - get(marks, moment + stream1))
+                        if fixed and other >= 3:
+                            behind |= np.int32(get(trec, t + ROWS + 2) - get(marks, moment + stream2))
+                        if not fixed:
+                            for j in range(1, targets):
+                                behind |= np.int32(get(trec, t + ROWS + j) - get(marks, moment + streams[j]))
+                    if not ordered:
                         for j in range(sources):
-                            put(orec, o + place[j], get(srec, s + ROWS + j))
-                    if others:
-                        copy_all(orec, o + place[sources], trec, t + ROWS, targets)
+                            behind |= np.int32(
+                                get(srec, s + ROWS + j) - get(marks, moment + streams[targets + j])
+                            )
+                    match = (get_key(trec, t) == key) & (behind >= 0) & (theirs < event if ordered else True)
+                    following = get(trec, t + NEXT)
+                    prefetch(trec, np.int64(following & tmask))
+                    o = (tail & omask) * owidth
+                    put_key(orec, o, key)
+                    put(orec, o + NEXT, np.int32(tail))
+                    if fixed:
+                        put(orec, o + place0, get(srec, s + ROWS))
+                        if own >= 2:
+                            put(orec, o + place1, get(srec, s + ROWS + 1))
+                        if own >= 3:
+                            put(orec, o + place2, get(srec, s + ROWS + 2))
+                        put(orec, o + (place1, place2, place3)[own - 1], get(trec, t + ROWS))
+                        if other >= 2:
+                            put(orec, o + place2, get(trec, t + ROWS + 1))
+                        if other >= 3:
+                            put(orec, o + place3, get(trec, t + ROWS + 2))
                     else:
-                        for j in range(targets):
-                            put(orec, o + place[sources + j], get(trec, t + ROWS + j))
-                put(oevents, tail - obase, event if ordered else max(event, theirs))
-                tail += np.int64(match)
-                # The ids of a leaf are its rows, in order: there the first dead row ends the chain.
-                alive = np.int32(following - tlow)
-                if ordered and leaf:
-                    alive |= np.int32(following - floor)
+                        if ours:
+                            copy_all(orec, o + place0, srec, s + ROWS, sources)
+                        else:
+                            for j in range(sources):
+                                put(orec, o + place[j], get(srec, s + ROWS + j))
+                        if others:
+                            copy_all(orec, o + place[sources], trec, t + ROWS, targets)
+                        else:
+                            for j in range(targets):
+                                put(orec, o + place[sources + j], get(trec, t + ROWS + j))
+                    put(oevents, tail - obase, event if ordered else max(event, theirs))
+                    tail += np.int64(match)
+                    # The ids of a leaf are its rows, in order: there the first dead row ends the chain.
+                    alive = np.int32(following - tlow)
+                    if ordered and leaf:
+                        alive |= np.int32(following - floor)
+                    if not few or alive < 0 or tail == end:
+                        break
+                    found = following
                 put(waiting, left, np.int32(offset))
                 put(waiting, second + left, following)
                 left += np.int64(alive >= 0)
-            for a in range(taken, active):
+                a += 1
+            while a < active:
                 waiting[0, left], waiting[1, left] = waiting[0, a], waiting[1, a]
-                left += 1
+                left, a = left + 1, a + 1
             active = left
         cursor[0], cursor[2], ometa[TAIL] = i, 0, tail
         return 1

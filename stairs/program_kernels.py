@@ -202,8 +202,8 @@ def copy_columns(jobs):
         copy_bytes(ring, values + first * size, (count - first) * size)
 
 
-@kernel(nb.int64(nb.int64[:, ::1], nb.int64[:, ::1]), makes_arrays=True)
-def store(columns, leaves):
-    """Copy columns, then append to leaves; returns how many of these jobs are done."""
-    copy_columns(columns)
-    return append_leaves(leaves, 0)
+@kernel(nb.int64(LONGS, nb.int64, nb.int64), makes_arrays=True)
+def store(jobs, columns, leaves):
+    """Copy so many columns, then append to so many leaves; returns how many of these are done."""
+    copy_columns(carray(pointer(jobs.ctypes.data), (columns, JOB), np.int64))
+    return append_leaves(carray(pointer(jobs.ctypes.data + 8 * JOB * columns), (leaves, JOB), np.int64), 0)

@@ -131,10 +131,10 @@ class Ring:
         self._hold(*self.state[:2], np.empty(n, np.int32))
 
     def clear(self) -> None:
-        """Forget every entry (scratch rings only: nothing is unlinked)."""
+        """Forget every entry (scratch rings only: nothing is unlinked) and begin with id 0 again."""
         meta = self.state[3]
         meta[MOST] = max(meta[MOST], meta[TAIL] - meta[LOW])
-        meta[LOW] = meta[BASE] = meta[TAIL]
+        meta[LOW] = meta[BASE] = meta[TAIL] = 0
 
     def shrink(self) -> None:
         """Give memory back if an eighth of it was enough since the last call (scratch rings only, while empty).

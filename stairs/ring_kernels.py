@@ -70,8 +70,10 @@ def reclaim(state, streams, marks, most):
             copy = np.uint64(tail & mask)
             copy_all(records, np.int64(copy) * width, records, np.int64(slot) * width, width)
             head = np.uint64(bucket(records[copy, KEY_LOW], records[copy, KEY_HIGH], shift))
-            older = heads[head]
-            records[copy, NEXT] = older if np.int32(older - np.int32(low)) > 0 else np.int32(low)
+            ahead = np.int32(heads[head] - np.int32(low))
+            records[copy, NEXT] = np.int32(low) + (
+                ahead & ~(ahead >> np.int32(31))
+            )  # no further back than low
             heads[head] = np.int32(tail)
             tail += 1
         low += 1

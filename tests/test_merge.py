@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eddy.merge import merge
+from eddy.merge import arrange, merge
 
 clocks = st.one_of(st.integers(0, 5), st.integers(-(10**6), 10**6), st.integers(-(2**63), 2**63 - 1))
 
@@ -20,6 +20,41 @@ def check(feeds: list[list[int]]) -> None:
     order = sorted((t, s, j) for s, feed in enumerate(feeds) for j, t in enumerate(feed))
     assert streams.tolist() == [s for _, s, _ in order]
     assert [int(events[offsets[s] + j]) for _, s, j in order] == list(range(len(times)))
+    arranged(feeds, order)
+
+
+def arranged(feeds, order):
+    """The same from the arrays of the streams, which have numbers of their own and are not empty."""
+    own = [(7 + 2 * s, np.array(feed, np.int64)) for s, feed in enumerate(feeds) if feed]
+    total = sum(len(feed) for _, feed in own)
+    if total == 0:
+        return
+    table = np.array([(feed.ctypes.data, len(feed), number) for number, feed in own])
+    for timed in (False, True):
+        streams, events = np.empty(total, np.int32), np.empty(total, np.int32)
+        merged = np.empty(total if timed else 0, np.int64)
+        assert arrange(table, streams, events, merged) == -1
+        assert streams.tolist() == [7 + 2 * s for _, s, _ in order]
+        places = {(s, j): i for i, (_, s, j) in enumerate(order)}
+        assert events.tolist() == [places[s, j] for s, feed in enumerate(feeds) for j in range(len(feed))]
+        assert not timed or merged.tolist() == [time for time, _, _ in order]
+
+
+@given(
+    st.permutations(range(12)), st.lists(st.integers(0, 11), max_size=3), st.integers(-(2**63), 2**63 - 12)
+)
+def test_times_that_number_the_events(times, doubled, first):
+    """Consecutive numbers, and nearly so: some twice, so that others are missing."""
+    times = [times[-1] if i in doubled else time for i, time in enumerate(times)]
+    check([sorted(first + time for time in times[start : start + 4]) for start in (0, 4, 8)])
+
+
+def test_time_that_goes_back_is_found():
+    feeds = [np.array(feed, np.int64) for feed in ([1, 2], [3, 1], [5, 4])]
+    table = np.array([(feed.ctypes.data, 2, s) for s, feed in enumerate(feeds)])
+    streams = np.full(6, 9, np.int32)
+    assert arrange(table, streams, streams.copy(), np.empty(0, np.int64)) == 1
+    assert streams.tolist() == [9] * 6
 
 
 @given(st.data())

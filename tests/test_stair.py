@@ -220,7 +220,7 @@ def test_a_ring_is_full_at_its_limit():
         append(ring, [n], [(n,)])
     assert ring.is_full
     ring.clear()
-    assert len(ring) == 0 and not ring.is_full and ring.tail == 3
+    assert len(ring) == 0 and not ring.is_full and ring.tail == 0
     append(ring, [1] * 3, [(1,)] * 3)
     ring.grow()
     assert not ring.is_full and len(ring) == 3
@@ -237,16 +237,17 @@ def test_a_ring_refuses_more_entries_than_ids_can_tell_apart():
 
 # -- probes ------------------------------------------------------------------------------------------------------
 
-SHAPES = [(1, 1), (1, 2), (2, 1), (3, 1), (1, 3), (2, 2), (4, 1), (2, 3), (1, 6)]
+SHAPES = [(1, 1), (1, 2), (2, 1), (3, 1), (1, 3), (2, 2), (4, 1), (2, 3), (1, 6), (9, 1), (1, 9), (5, 11)]
 
 
 class Probing:
     """Random entries on both sides, and what a probe must find, by comparing everything with everything."""
 
-    def __init__(self, shape, seed, sources=60, targets=200, keys=12, first=0):
+    def __init__(self, shape, seed, sources=60, targets=200, keys=12, first=0, straight=False):
+        """``straight``: the streams of either side are consecutive, so that wide composites go many columns at once."""
         rng = np.random.default_rng(seed)
         own, other = shape
-        numbers = rng.permutation(own + other)
+        numbers = np.arange(own + other) if straight else rng.permutation(own + other)
         self.ours, self.theirs = sorted(numbers[:own].tolist()), sorted(numbers[own:].tolist())
         events = 30
         self.marks = np.sort(rng.integers(0, 12, (events, own + other)), axis=0) + first
@@ -305,8 +306,8 @@ class Probing:
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: f"{shape[0]} into {shape[1]}")
 def test_a_probe_finds_what_a_comparison_of_all_pairs_finds(shape, ordered, nested):
     """A match has the same key, is older than the arriving entry's event and live at it; it is found once."""
-    for seed, first in enumerate([*FIRSTS, 0]):
-        probing = Probing(shape, seed, keys=[12, 3][seed % 2], first=first)
+    for seed, first in enumerate([*FIRSTS, 0, *FIRSTS]):
+        probing = Probing(shape, seed, keys=[12, 3][seed % 2], first=first, straight=seed > len(FIRSTS))
         out = Ring(sum(shape), hashed=False)
         marks = probing.marks.astype(np.int32)
         join(probing.source, probing.target, out, probing.place, marks, ordered, nested, ours=probing.ours)
@@ -314,13 +315,15 @@ def test_a_probe_finds_what_a_comparison_of_all_pairs_finds(shape, ordered, nest
 
 
 @pytest.mark.parametrize("nested", [False, True], ids=["hash", "nested"])
-@pytest.mark.parametrize("most", [1, 3, 700])
-def test_a_probe_that_stops_goes_on_where_it_was(most, nested):
-    """Drawn a few matches at a time, over several blocks of sources, every match comes once."""
-    probing = Probing((1, 1), 5, sources=BLOCK + 90, targets=300, keys=300)
-    out = Ring(2, hashed=False)
+@pytest.mark.parametrize("most", [1, 3, 7, 700])
+@pytest.mark.parametrize("sources, keys", [(BLOCK + 90, 300), (5, 2)], ids=["blocks", "few and long chains"])
+@pytest.mark.parametrize("shape", [(1, 1), (1, 4)], ids=["1 into 1", "1 into 4"])
+def test_a_probe_that_stops_goes_on_where_it_was(shape, sources, keys, most, nested):
+    """Drawn a few matches at a time, over several blocks of sources or along a few chains, every match comes once."""
+    probing = Probing(shape, 5, sources=sources, targets=300, keys=keys)
+    out = Ring(sum(shape), hashed=False)
     out.limit(most)
-    kernel = join_for(1, 1, nested, True)
+    kernel = join_for(*shape, nested, True)
     cursor = np.array([probing.source.base, probing.source.tail, 0, 0], np.int64)
     waiting, marks = np.zeros((2, BLOCK + 1), np.int32), probing.marks.astype(np.int32)
     found, done = Counter(), 0
