@@ -35,16 +35,18 @@ def chunks(router: Router, max_rows: int, ring: int) -> Iterator[Ring]:
         fits, made = True, []
         for (track, hop, router.marks), source, mine in zip(finals, sources, events, strict=True):
             low, high = (source.base + np.searchsorted(mine, (at, stop))).tolist()
-            start = out.tail
+            start, results = out.tail, 0
             for _ in router.matches(hop, source, low, high, out) if low < high else ():
                 if stop - at > 1:
                     fits = False
                     break
+                results += out.tail - start
                 yield out
                 out.clear()
+                start = out.tail
             if not fits:
                 break
-            made.append((track, hop, high - low, out.tail - start))
+            made.append((track, hop, high - low, results + out.tail - start))
         if not fits:
             width = (stop - at) // 2
             continue

@@ -85,7 +85,10 @@ class History:
         if not self._plans or self._plans[-1][1] is not plan:
             self._plans.append((event, plan))
         if n >= LARGE:
-            kept = {part.stream: _own(part.kept) for part in arrivals.parts if part.kept is not None}
+            kept = {}
+            for part in arrivals.parts:
+                if part.kept is not None:
+                    kept[part.stream] = _own(part.kept)
             times = None if arrivals.times is None else _own(arrivals.times)
             stretches.append(Stretch(event, counts, lows, n, _own(arrivals.streams), times, kept))
         else:

@@ -31,10 +31,23 @@ class Leaves:
         self._batches = 0
         self._indexed = [stream for stream in streams if stream.indexes]
 
+    @property
+    def rings(self) -> NDArray[np.int64]:
+        """The leaves as a table for the kernel that begins a batch in them. Plans make and drop leaves."""
+        versions = [stream.version for stream in self.streams.values()]
+        if versions != self._versions:
+            self._versions = versions
+            leaves = [(s.number, leaf) for s in self.streams.values() for leaf in s.stairs.values()]
+            self._table = np.array([(LEAF, leaf.address, number) for number, leaf in leaves], np.int64)
+        return self._table
+
     def begin(self, lows: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
         """Begin a batch: rows below ``lows`` are dead, the next ones are ``counts``; both by stream number."""
-        self._look()
-        begin_rings(self._table, 0, lows, counts, NONE)
+        begin_rings(self.rings, 0, lows, counts, NONE)
+        self.begun(lows)
+
+    def begun(self, lows: NDArray[np.int64]) -> None:
+        """A batch has begun in the leaves: indexes follow, and now and then memory is given back."""
         self._batches += 1
         if self._batches % REVIEW == 0:
             for stream in self.streams.values():
@@ -43,15 +56,6 @@ class Leaves:
             low = int(lows[stream.number])
             for _, index in stream.indexes.values():
                 index.expire(low)
-
-    def _look(self) -> None:
-        """Plans make and drop leaves."""
-        versions = [stream.version for stream in self.streams.values()]
-        if versions != self._versions:
-            self._versions = versions
-            leaves = [(s.number, leaf) for s in self.streams.values() for leaf in s.stairs.values()]
-            table = [(LEAF, leaf.address, number) for number, leaf in leaves]
-            self._table = np.array(table, np.int64)
 
     def append(self, parts: Sequence[Part]) -> None:
         """Store the rows of a batch; those not kept only have their number."""

@@ -132,6 +132,8 @@ class Migrations:
 
     def released(self) -> list[Result]:
         """Results that need not be held any longer, once."""
+        if not self._released:
+            return []
         released, self._released = self._released, []
         return released
 

@@ -15,9 +15,9 @@ from eddy.leaf import StreamState
 from eddy.leaves import REVIEW, Leaves
 from eddy.theta import decide
 from eddy.track import Track
-from eddy.tracks import Tracks
+from eddy.tracks import RESULT_RINGS, Tracks
 from stairs import Ring, Stair
-from stairs.begin_kernels import begin_rings
+from stairs.begin_kernels import SCRATCH, begin_rings
 from stairs.holes import Keys
 from stairs.key_kernels import fetch_keys, key_by_row, link, mix_into, read_component_keys, read_keys, verify
 from stairs.layout import ROWS
@@ -47,6 +47,7 @@ class Router(Tracks):
         self._fill_join = join_for(0, 0, nested, False)
         self._spare: dict[int, list[Ring]] = {}
         self._batches = 0
+        self._tables: list[tuple[NDArray[np.int64], ...] | None] = [None] * RESULT_RINGS
         self._cursor = np.zeros(RESUMED + 1, np.int64)
         self._waiting = np.zeros((2, BLOCK + 1), np.int32)
         self.floor = np.array([[s.base.low for s in streams]], np.int64).astype(np.int32)
@@ -75,26 +76,30 @@ class Router(Tracks):
         self.floor = self.marks = floor.reshape(1, -1)
         self._batch = self._stacked = None
         self._batches += 1
-        self.leaves.begin(low_rows, next_rows)
-        self.results[ring].clear()
-        for track in self.tracks:
+        leaves = self._beginning(ring)
+        for number, track in enumerate(self.tracks):
+            table, before = leaves if number == 0 else (track.rings, 0)
             lows = track.lows(low_rows)
-            self._begin(track, lows, next_rows, floor if lows is low_rows else lows.astype(np.int32))
+            low = floor if lows is low_rows else lows.astype(np.int32)
+            at = begin_rings(table, 0, lows, next_rows, low)
+            while at < len(table):
+                track.every_stair[at - before].make_room(low)
+                at = begin_rings(table, at + 1, lows, next_rows, low)
+        self.leaves.begun(low_rows)
         if self._batches % REVIEW == 0:
             self._review(low_rows, ring)
         for stair, keys in expired:
             stair.expire(keys)
             stair.close_if_done()
 
-    def _begin(
-        self, track: Track, lows: NDArray[np.int64], counts: NDArray[np.int64], floor: NDArray[np.int32]
-    ) -> None:
-        table, at = track.rings, 0
-        while at < len(table):
-            at = begin_rings(table, at, lows, counts, floor)
-            if at < len(table):
-                track.every_stair[at].make_room(floor)
-                at += 1
+    def _beginning(self, ring: int) -> tuple[NDArray[np.int64], int]:
+        """The leaves, the result ring and the rings of the first track in one table; and where those begin."""
+        leaves, rings = self.leaves.rings, self.tracks[0].rings
+        known = self._tables[ring]
+        if known is None or known[0] is not leaves or known[1] is not rings:
+            results = [[SCRATCH, self.results[ring].address, 0]]
+            known = self._tables[ring] = leaves, rings, np.concatenate((leaves, results, rings))
+        return known[2], len(leaves) + 1
 
     def _review(self, low_rows: NDArray[np.int64], ring: int) -> None:
         """Now and then: give memory back."""
@@ -227,9 +232,9 @@ class Router(Tracks):
             )
             if decided:
                 self._decide(hop, out, first)
-                first = out.tail
             if not done and out.is_full:
                 yield
+            first = out.tail  # whoever took what was there may have emptied it
 
     def _decide(self, hop: Hop, out: Ring, first: int) -> None:
         """Of the matches from ``first`` on only those stay that really are: exact keys, all other predicates."""
