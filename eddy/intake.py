@@ -20,7 +20,7 @@ from eddy.merge import arrange
 from eddy.query import Query
 from eddy.strings import StringPool
 from eddy.types import Column
-from stairs.address import address
+from stairs.address import handle
 
 Keys = NDArray[np.int64]
 
@@ -175,7 +175,7 @@ class Intake:
         times = self._times(names, columns, offsets)
         table: list[int] = []
         for i, name in enumerate(names):
-            table += (address(times[i]), offsets[i + 1] - offsets[i], self.number[name])
+            table += (handle(times[i]), offsets[i + 1] - offsets[i], self.number[name])
         merged = np.empty(total if self.time_windows else 0, np.int64)
         s = arrange(np.array(table, np.int64).reshape(-1, 3), streams, events, merged)
         if s >= 0:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from eddy.intake import Part
 from eddy.leaf import StreamState
-from stairs.address import address
+from stairs.address import handle
 from stairs.begin_kernels import LEAF, TABLE, begin_rings
 from stairs.program_kernels import JOB, append_leaves, store
 from stairs.stair import Stair
@@ -69,12 +69,12 @@ class Leaves:
             columns += stream.payload.reserve(part.columns, n)
             if stream.indexes:
                 stream.index_rows(part, first)
-            events, flags = address(part.events), 0 if part.kept is None else address(part.kept)
+            events, flags = handle(part.events), 0 if part.kept is None else handle(part.kept)
             for key, leaf in stream.stairs.items():
                 keys = stream.keys(key, part.keys, first, n)
                 leaves.append(leaf)
-                held.append(keys)  # for as long as its address is used
-                jobs += (leaf.address, address(keys), events, flags, n, 0)
+                held.append(keys)  # for as long as its handle is used
+                jobs += (leaf.address, handle(keys), events, flags, n, 0)
         table = np.array(columns + jobs, np.int64)
         at = store(table, len(columns) // JOB, len(leaves))
         if at < len(leaves):

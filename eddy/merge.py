@@ -8,7 +8,7 @@ import numba as nb
 import numpy as np
 from numba import carray
 
-from stairs.address import pointer
+from stairs.address import data_of, pointer
 from stairs.kernel import fingerprint, kernel
 
 STAMP = fingerprint((Path(__file__),))
@@ -104,14 +104,14 @@ def number(parts, streams, events):
     """
     total, low, high = streams.shape[0], np.iinfo(np.int64).max, np.iinfo(np.int64).min
     for s in range(parts.shape[0]):
-        own = carray(pointer(parts[s, TIMES]), (parts[s, COUNT],), np.int64)
+        own = carray(pointer(data_of(parts[s, TIMES])), (parts[s, COUNT],), np.int64)
         low, high = min(low, own[0]), max(high, own[-1])
     if np.uint64(high) - np.uint64(low) != np.uint64(total - 1):
         return False
     streams[:] = -1
     start = 0
     for s in range(parts.shape[0]):
-        own = carray(pointer(parts[s, TIMES]), (parts[s, COUNT],), np.int64)
+        own = carray(pointer(data_of(parts[s, TIMES])), (parts[s, COUNT],), np.int64)
         stream = np.int32(parts[s, NUMBER])
         for i in range(own.shape[0]):
             place = np.int32(own[i] - low)
@@ -130,11 +130,11 @@ def number(parts, streams, events):
 def arrange(parts, streams, events, merged):
     """Check and merge in one call: -1, or which part's time goes back, and then nothing is written.
 
-    A part is the rows of one stream, of which there are some: where their times are, how many they are, and the number
-    of the stream in `streams`. `merged` receives the times in their new order, unless it is empty.
+    A part is the rows of one stream, of which there are some: the handle of their times, how many they are, and the
+    number of the stream in `streams`. `merged` receives the times in their new order, unless it is empty.
     """
     for s in range(parts.shape[0]):
-        if goes_back(carray(pointer(parts[s, TIMES]), (parts[s, COUNT],), np.int64)):
+        if goes_back(carray(pointer(data_of(parts[s, TIMES])), (parts[s, COUNT],), np.int64)):
             return s
     numbered = number(parts, streams, events)
     if numbered and merged.shape[0] == 0:
@@ -143,7 +143,9 @@ def arrange(parts, streams, events, merged):
     offsets = np.zeros(parts.shape[0] + 1, np.int64)
     for s in range(parts.shape[0]):
         offsets[s + 1] = offsets[s] + parts[s, COUNT]
-        times[offsets[s] : offsets[s + 1]] = carray(pointer(parts[s, TIMES]), (parts[s, COUNT],), np.int64)
+        times[offsets[s] : offsets[s + 1]] = carray(
+            pointer(data_of(parts[s, TIMES])), (parts[s, COUNT],), np.int64
+        )
     if not numbered:
         merge(times, offsets, streams, events)
         for i in range(streams.shape[0]):

@@ -14,7 +14,7 @@ from attrs import define, field
 
 from eddy.strings import StringPool
 from eddy.types import Array, Column, ColumnType
-from stairs.address import address
+from stairs.address import handle
 from stairs.program_kernels import JOB, copy_columns
 
 SMALLEST = 64
@@ -38,8 +38,8 @@ class Payload:
     """The most rows held at once since the last review."""
     _calls: int = field(init=False, default=0)
     _rings: dict[str, Array] = field(init=False, factory=dict, repr=False)
-    _places: list[tuple[str, int, int]] = field(init=False, factory=list, repr=False)
-    """Name, address and bytes a value of every ring."""
+    _places: list[tuple[str, Array, int]] = field(init=False, factory=list, repr=False)
+    """Name, ring and bytes a value of every column."""
     _valids: dict[str, Array] = field(init=False, factory=dict, repr=False)
     """Masks of the columns in which a NULL was seen; a column that is absent here is valid throughout."""
 
@@ -67,7 +67,7 @@ class Payload:
         jobs: list[int] = []
         for name, ring, size in self._places:
             column = columns[name]
-            jobs += (ring, address(column.values), start, n, capacity, size)
+            jobs += (handle(ring), handle(column.values), start, n, capacity, size)
             if column.valid is not None or self._valids:
                 self._append_valid(name, column.valid, start, n)
         self.next_row = row + n
@@ -140,7 +140,7 @@ class Payload:
         self._place()
 
     def _place(self) -> None:
-        self._places = [(name, address(ring), ring.itemsize) for name, ring in self._rings.items()]
+        self._places = [(name, ring, ring.itemsize) for name, ring in self._rings.items()]
 
     def _moved(self, ring: Array, capacity: int, fill: bool = False) -> Array:
         fresh = np.ones(capacity, ring.dtype) if fill else np.empty(capacity, ring.dtype)

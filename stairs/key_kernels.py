@@ -21,10 +21,7 @@ from stairs.layout import (
     TAIL,
 )
 from stairs.prefetch import prefetch
-from stairs.probe_kernels import bucket
-
-AHEAD, NEAR = 16, 1 << 16
-"""How far ahead bucket heads are asked for; no more than NEAR of them are in the cache anyway."""
+from stairs.probe_kernels import AHEAD, NEAR, bucket
 
 
 @part

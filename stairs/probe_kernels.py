@@ -41,6 +41,9 @@ from stairs.prefetch import prefetch
 BLOCK, FEW = 512, 3
 """Source entries that take their steps together; when so few are left, each goes to the end of its chain at once."""
 
+AHEAD, NEAR = 16, 1 << 16
+"""How far ahead bucket heads are asked for; no more than NEAR of them are in the cache anyway."""
+
 PROBE = nb.int64(STATE, STATE, STATE, LONGS, LONGS, RECORDS, LONGS, RECORDS)
 
 
@@ -87,6 +90,7 @@ def probing(own: int, other: int, ordered: bool) -> Any:
         tlow, tbase, shift = np.int32(tmeta[LOW]), np.int32(tmeta[BASE]), tmeta[SHIFT]
         sbase, obase, tail = smeta[BASE], ometa[BASE], ometa[TAIL]
         end = min(ometa[LOW] + orec.shape[0], obase + oevents.shape[0])
+        far = theads.shape[0] > NEAR
         first, newest, second, leaf = streams[0], marks.shape[0] - 1, waiting.shape[1], targets == 1
         # What a loop stores might be these, for all that the compiler knows, so they are read once, here.
         last = sources + targets - 1
@@ -106,6 +110,9 @@ def probing(own: int, other: int, ordered: bool) -> Any:
             if active == 0:
                 upto = min(i + BLOCK, stop)
                 for entry in range(i, upto):
+                    if far:  # past the end it may be any record, which does no harm
+                        later = get_key(srec, ((entry + AHEAD) & smask) * swidth)
+                        prefetch(theads, bucket_of(later, shift))
                     key = get_key(srec, (entry & smask) * swidth)
                     found = get(theads, bucket_of(key, shift))
                     prefetch(trec, np.int64(found & tmask))

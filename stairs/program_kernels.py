@@ -17,7 +17,7 @@ from numba import carray, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from stairs.address import pointer
+from stairs.address import data_of, pointer
 from stairs.kernel import kernel, part
 from stairs.key_kernels import append_rows, fetch_keys, key_by_row, link
 from stairs.layout import (
@@ -167,8 +167,8 @@ def run(program, at, stop, results, marks, cursor, waiting):
 
 
 JOB = 6
-"""Numbers in a job. A leaf: its address, those of the rows' keys, events and flags (0: all are kept), their number. A
-column: addresses of its ring and of the values, first slot, number of values, slots in all, bytes of a value."""
+"""Numbers in a job. A leaf: its address, handles of the rows' keys, events and flags (0: all are kept), their number. A
+column: handles of its ring and of the values, first slot, number of values, slots in all, bytes of a value."""
 
 
 @kernel(nb.int64(nb.int64[:, ::1], nb.int64), makes_arrays=True)
@@ -181,9 +181,9 @@ def append_leaves(jobs, at):
             return at
         append_rows(
             state_at(leaf),
-            carray(pointer(keys), (count,), np.int64),
-            carray(pointer(events), (count,), np.int32),
-            carray(pointer(flags), (count if flags != 0 else 0,), np.uint8),
+            carray(pointer(data_of(keys)), (count,), np.int64),
+            carray(pointer(data_of(events)), (count,), np.int32),
+            carray(pointer(data_of(flags) if flags != 0 else 0), (count if flags != 0 else 0,), np.uint8),
         )
         meta[FROM], meta[TO] = meta[BASE], meta[TAIL]
         meta[USUAL] += (count - meta[USUAL]) // 8
@@ -196,7 +196,7 @@ def copy_columns(jobs):
     """Copy values into rings, round the end where they reach it."""
     for at in range(jobs.shape[0]):
         start, count, capacity, size = jobs[at, 2], jobs[at, 3], jobs[at, 4], jobs[at, 5]
-        ring, values = jobs[at, 0], jobs[at, 1]
+        ring, values = data_of(jobs[at, 0]), data_of(jobs[at, 1])
         first = min(count, capacity - start)
         copy_bytes(ring + start * size, values, first * size)
         copy_bytes(ring, values + first * size, (count - first) * size)

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eddy.merge import arrange, merge
+from stairs.address import handle
 
 clocks = st.one_of(st.integers(0, 5), st.integers(-(10**6), 10**6), st.integers(-(2**63), 2**63 - 1))
 
@@ -29,7 +30,7 @@ def arranged(feeds, order):
     total = sum(len(feed) for _, feed in own)
     if total == 0:
         return
-    table = np.array([(feed.ctypes.data, len(feed), number) for number, feed in own])
+    table = np.array([(handle(feed), len(feed), number) for number, feed in own])
     for timed in (False, True):
         streams, events = np.empty(total, np.int32), np.empty(total, np.int32)
         merged = np.empty(total if timed else 0, np.int64)
@@ -51,7 +52,7 @@ def test_times_that_number_the_events(times, doubled, first):
 
 def test_time_that_goes_back_is_found():
     feeds = [np.array(feed, np.int64) for feed in ([1, 2], [3, 1], [5, 4])]
-    table = np.array([(feed.ctypes.data, 2, s) for s, feed in enumerate(feeds)])
+    table = np.array([(handle(feed), 2, s) for s, feed in enumerate(feeds)])
     streams = np.full(6, 9, np.int32)
     assert arrange(table, streams, streams.copy(), np.empty(0, np.int64)) == 1
     assert streams.tolist() == [9] * 6
