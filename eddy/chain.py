@@ -157,6 +157,9 @@ class Chain:
     ) -> None:
         self.leaves.begin(low_rows, next_rows)
 
+    def foresee(self, parts: Sequence[Part]) -> None:
+        """A difference has no holes that could be filled before."""
+
     def run(self, marks: NDArray[np.int32], ring: int, results: bool = True) -> None:
         """Take the rows that have just been stored through the chain."""
         self.marks = marks

@@ -198,6 +198,7 @@ class Eddy:
         marks, first, _ = self._lowwater.advance(arrivals.streams, arrivals.times)
         self._history.note(self._events, counts.tolist(), lows.tolist(), arrivals, router.tracks[-1].plan)
         router.begin(first, lows, counts, ring)
+        router.foresee(arrivals.parts)
         router.leaves.append(arrivals.parts)
         router.newest = self._lowwater.counts.copy()
         router.run(marks, ring, results)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eddy.binding import Halt, Hop, Recipe
+from eddy.foresight import foresee
+from eddy.intake import Part
 from eddy.itinerary import Compiler, StairId
 from eddy.leaf import StreamState
 from eddy.leaves import REVIEW, Leaves
@@ -120,6 +122,20 @@ class Router(Tracks):
         keys = np.empty(max(0, stop - stair.carrier.low), np.int64)
         read_keys(stair.carrier.state, stair.carrier.low, keys)
         return keys
+
+    def foresee(self, parts: Sequence[Part]) -> None:
+        """Fill the holes that rows are going to probe, before they are stored."""
+        for track in self.tracks:
+            if any(stair.holes is not None for stair in track.stairs.values()):
+                for stair, keys in foresee(track.halts, parts, self._below):
+                    stair.promote(keys)
+
+    def _below(self, stair: Stair) -> Hop | None:
+        """The step by which a STAIR's holes are filled, if it starts from a state with the same key."""
+        halt, carrier = self._writers[stair]
+        hop = self._filling_hop(halt, carrier)
+        same = hop.step.source.key == hop.step.target.key == carrier.key
+        return hop if same and len(carrier.key.classes) == 1 else None
 
     def run(self, marks: NDArray[np.int32], ring: int, results: bool = True) -> None:
         """Take the rows that the leaves have just stored through the plans, one stop at a time.
@@ -317,11 +333,7 @@ class Router(Tracks):
 
     def _replay(self, halt: Halt, carrier: StairId, keys: Keys, out: Ring) -> None:
         """Append to ``out`` what the halt makes of the carrier's rows with these keys."""
-        hop = next(
-            hop
-            for hop in halt.hops
-            if hop.step.duty is None and carrier.streams[0] in hop.step.source.streams
-        )
+        hop = self._filling_hop(halt, carrier)
         source_id = hop.step.source
         entries = self._take(hop.source.components)
         below = self._writers.get(hop.source)
@@ -343,6 +355,15 @@ class Router(Tracks):
         self.hop(hop, entries, entries.base, entries.tail, out, False)
         self.rekey(halt.recipe, out, start, out.tail)
         self._give(entries)
+
+    @staticmethod
+    def _filling_hop(halt: Halt, carrier: StairId) -> Hop:
+        """The step of a halt that the carrier's rows take part in."""
+        return next(
+            hop
+            for hop in halt.hops
+            if hop.step.duty is None and carrier.streams[0] in hop.step.source.streams
+        )
 
     def _collect(self, stair: Stair, keys: Keys, out: Ring) -> None:
         """Append the entries of a STAIR that have one of these keys."""
