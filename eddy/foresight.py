@@ -20,8 +20,8 @@ from eddy.intake import Part
 from stairs import Stair
 from stairs.holes import Keys
 
-Source = Callable[[Stair], "Hop | None"]
-"""The step by which a STAIR's holes are filled, if it is keyed as the STAIR is."""
+Source = Callable[[Stair], "Stair | None"]
+"""The state that is asked for the same keys when a STAIR's holes are filled, if there is one."""
 
 
 def foresee(halts: Sequence[Halt], parts: Sequence[Part], source: Source) -> list[tuple[Stair, Keys]]:
@@ -41,10 +41,8 @@ def foresee(halts: Sequence[Halt], parts: Sequence[Part], source: Source) -> lis
         holes = keys[stair.holes.filled_of(keys) == 0]
         asked[stair] = [holes]
         below = source(stair)
-        if below is not None:
-            for state in (below.source, below.target):
-                if isinstance(state, Stair) and state.holes is not None and state.component is None:
-                    asked.setdefault(state, []).append(holes)
+        if below is not None and below.holes is not None and below.component is None:
+            asked.setdefault(below, []).append(holes)
     return [
         (h.stair, np.concatenate(asked[h.stair])) for h in halts if h.stair is not None and h.stair in asked
     ]

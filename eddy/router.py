@@ -130,12 +130,18 @@ class Router(Tracks):
                 for stair, keys in foresee(track.halts, parts, self._below):
                     stair.promote(keys)
 
-    def _below(self, stair: Stair) -> Hop | None:
-        """The step by which a STAIR's holes are filled, if it starts from a state with the same key."""
+    def _below(self, stair: Stair) -> Stair | None:
+        """The state that is asked for all keys of a STAIR's holes when they are filled, if it has the same key.
+
+        That is the one it is filled from; or, where this is the carrier's leaf, which has a row for each hole, the one
+        that these rows probe.
+        """
         halt, carrier = self._writers[stair]
         hop = self._filling_hop(halt, carrier)
-        same = hop.step.source.key == hop.step.target.key == carrier.key
-        return hop if same and len(carrier.key.classes) == 1 else None
+        below = hop.step.target if len(hop.step.source.streams) == 1 else hop.step.source
+        state = hop.target if below is hop.step.target else hop.source
+        same = below.key == carrier.key and len(carrier.key.classes) == 1
+        return state if same and isinstance(state, Stair) else None
 
     def run(self, marks: NDArray[np.int32], ring: int, results: bool = True) -> None:
         """Take the rows that the leaves have just stored through the plans, one stop at a time.
@@ -233,7 +239,10 @@ class Router(Tracks):
     ) -> Iterator[None]:
         target = hop.target
         if target.holes is not None:
-            target.promote(self._asked(hop, source, start, stop))
+            keys = self._asked(hop, source, start, stop)
+            if ordered:  # a row that is not kept asks for nothing
+                keys = keys[source.state[2][start - source.base : stop - source.base] >= 0]
+            target.promote(keys)
         decided = hop.verified or hop.step.residuals or hop.step.duty is not None
         first = out.tail
         cursor = self._cursor
