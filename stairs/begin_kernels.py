@@ -84,7 +84,7 @@ def begin_stair(address, streams_at, lows, counts, floor):
     wanted = 2 * meta[USUAL] + SPARE
     if meta[LIMIT] - (tail - low) >= wanted:
         return True
-    moved = reclaim(state_at(address), streams, floor, meta[LIMIT] - 2 * wanted)
+    moved = reclaim(state_at(address), streams, floor, meta[LIMIT] - wanted)
     freed = meta[LOW] - low - moved
     return moved <= freed and meta[LIMIT] - (meta[TAIL] - meta[LOW]) >= wanted
 
