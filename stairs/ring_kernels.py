@@ -6,7 +6,7 @@ import numba as nb
 import numpy as np
 
 from stairs.kernel import kernel, part
-from stairs.lanes import any_below, consecutive, copy_all
+from stairs.lanes import consecutive, copy_all, none_below
 from stairs.layout import (
     BASE,
     FLAGS,
@@ -32,7 +32,7 @@ def is_live(records, slot, entry, streams, marks, wide):
         return False
     if wide:
         start = np.int64(slot) * records.shape[1] + ROWS
-        return any_below(records, start, marks, streams[0], streams.shape[0]) == 0
+        return none_below(records, start, marks, streams[0], streams.shape[0])
     for j in range(streams.shape[0]):
         if np.int32(records[slot, ROWS + j] - marks[streams[j]]) < 0:
             return False

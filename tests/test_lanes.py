@@ -7,13 +7,18 @@ import numpy as np
 import pytest
 
 from stairs.kernel import kernel
-from stairs.lanes import any_below, consecutive, copy_all
+from stairs.lanes import any_below, consecutive, copy_all, none_below
 from stairs.layout import LONGS, RECORDS
 
 
 @kernel(nb.int32(RECORDS, nb.int64, RECORDS, nb.int64, nb.int64))
 def some_below(ones, one, others, other, count):
     return any_below(ones, one, others, other, count)
+
+
+@kernel(nb.boolean(RECORDS, nb.int64, RECORDS, nb.int64, nb.int64))
+def no_one_below(ones, one, others, other, count):
+    return none_below(ones, one, others, other, count)
 
 
 @kernel(nb.void(RECORDS, nb.int64, RECORDS, nb.int64, nb.int64))
@@ -35,6 +40,7 @@ def test_every_number_of_columns(count):
         one, other = random.integers(0, 10, 2).tolist()
         a, b = ones.ravel()[one : one + count], others.ravel()[other : other + count]
         assert bool(some_below(ones, one, others, other, count)) == bool((a < b).any())
+        assert no_one_below(ones, one, others, other, count) == bool((a >= b).all())
         to = np.full_like(ones, -1)
         wanted = to.copy()
         wanted.ravel()[other : other + count] = a
