@@ -5,6 +5,7 @@ Nothing is compiled here: a plan is data.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -56,6 +57,8 @@ class Halt:
     recipe: Recipe
     shadow: Stair | None = None
     """A STAIR that is being completed beside ``stair``, to take its place: it gets the same entries."""
+    visit: Callable[[], None] | None = None
+    """What is done with the entries of a batch before they are stored."""
 
 
 class Binder:
@@ -122,7 +125,7 @@ class Binder:
                 verified.append((both.index(a), one, both.index(b), other))
         asked = None
         if carrier is not None and carrier.key != step.target.key:
-            asked = self._parts(carrier.key, ours)
+            asked = self.parts(carrier.key, ours)
         return Hop(
             step,
             places[step.source],
@@ -142,7 +145,7 @@ class Binder:
         stream = next(s for s in streams if s in self.compiler.classes[c])
         return stream, self.streams[stream].stair(Key((c,)))
 
-    def _parts(self, key: Key, streams: tuple[int, ...]) -> list[tuple[int, Stair]]:
+    def parts(self, key: Key, streams: tuple[int, ...]) -> list[tuple[int, Stair]]:
         """For each class of a key, a component that carries it and its leaf."""
         return [(streams.index(s), leaf) for s, leaf in (self._attribute(c, streams) for c in key.classes)]
 
@@ -152,5 +155,5 @@ class Binder:
         if out == RESULTS or (out.key.classes and came_with_it):
             return None
         if out.key.classes:
-            return self._parts(out.key, out.streams)
+            return self.parts(out.key, out.streams)
         return -1 if out.key.row is None or out.key.row not in out.streams else out.streams.index(out.key.row)

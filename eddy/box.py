@@ -90,7 +90,7 @@ class Box:
         router.begin(lows.astype(np.int32), lows, batch.counts, 0)
         for stream in self.streams:
             stream.payload.retain_from(int(lows[stream.number]))
-        router.leaves.append(batch.arrivals.parts)
+        router.store(batch.arrivals.parts)
         router.newest = np.array([stream.payload.next_row for stream in self.streams])
         firsts = self.firsts.astype(np.int32)
         router.run(np.where(firsts - batch.marks > 0, firsts, batch.marks), 0)

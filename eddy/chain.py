@@ -19,6 +19,7 @@ from eddy.leaf import StreamState
 from eddy.leaves import Leaves
 from eddy.query import Query
 from eddy.statistics import StairStatistics
+from policies import Feedback
 
 
 @define(eq=False)
@@ -160,6 +161,13 @@ class Chain:
     def foresee(self, parts: Sequence[Part]) -> None:
         """A difference has no holes that could be filled before."""
 
+    def attend(self, policy: Feedback) -> None:
+        """A row that nothing matches is a result: nothing can wait."""
+
+    def store(self, parts: Sequence[Part]) -> None:
+        """Store the rows of a batch."""
+        self.leaves.append(parts)
+
     def run(self, marks: NDArray[np.int32], ring: int, results: bool = True) -> None:
         """Take the rows that have just been stored through the chain."""
         self.marks = marks
@@ -192,9 +200,9 @@ class ChainLeaves(Leaves):
 
     parts: Sequence[Part] = ()
 
-    def append(self, parts: Sequence[Part]) -> None:
+    def append(self, parts: Sequence[Part], linked: bool = True) -> None:
         self.parts = parts
-        super().append(parts)
+        super().append(parts, linked)
 
 
 def validity(query: Query, name: str, c: int, part: Part) -> NDArray[np.bool_] | None:

@@ -79,6 +79,7 @@ class Eddy:
         self._history = History()
         self._output = workshop.output(retractions)
         self._router = workshop.router(self._streams)
+        self._router.attend(self.feedback)
         self._router.install(self._plan, fresh=True)
         self._events = self._results = self._migrations = 0
         self._decided = 0
@@ -192,14 +193,13 @@ class Eddy:
             raise
 
     def _route(self, arrivals: Arrivals, results: bool) -> Result:
-        arrivals = self.feedback.sift(arrivals)
         router, ring = self._router, self._handout.ring
         lows, counts = self._lowwater.lows.copy(), self._lowwater.counts.copy()
         marks, first, _ = self._lowwater.advance(arrivals.streams, arrivals.times)
         self._history.note(self._events, counts.tolist(), lows.tolist(), arrivals, router.tracks[-1].plan)
         router.begin(first, lows, counts, ring)
         router.foresee(arrivals.parts)
-        router.leaves.append(arrivals.parts)
+        router.store(arrivals.parts)
         router.newest = self._lowwater.counts.copy()
         router.run(marks, ring, results)
         self._changes.feed(lambda: Batch(arrivals.copied(), marks.copy(), lows, counts))

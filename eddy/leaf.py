@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,6 +18,7 @@ from stairs.key_kernels import mix_into, read_keys
 from stairs.layout import BASE, NEXT, TAIL
 
 Keys = NDArray[np.int64]
+NONE: NDArray[np.int32] = np.empty(0, np.int32)
 
 
 class StreamState:
@@ -38,6 +41,8 @@ class StreamState:
         self.version = 0
         """Counts the changes of ``stairs``."""
         self.indexes: dict[Residual, tuple[Expression, SortedIndex]] = {}
+        self.suspended: Callable[[], NDArray[np.int32]] = lambda: NONE
+        """Rows that nobody can find for the time being, since they would be of no use: the low 32 bits of each."""
 
     @property
     def base(self) -> Stair:
@@ -53,7 +58,7 @@ class StreamState:
             keys = {c: self.stored_keys(c, low, n) for c in self.classes}
             found = self.stairs[key] = Stair(self.name, (self.number,), low)
             self.version += 1
-            found.append_rows(self.keys(key, keys, low, n), np.full(n, -1, np.int32), self.kept(low, n))
+            found.append_rows(self.keys(key, keys, low, n), np.full(n, -1, np.int32), self.linked(low, n))
             found.state[3][BASE] = found.state[3][TAIL]
             found.delta = base.delta
         return found
@@ -69,11 +74,18 @@ class StreamState:
         read_keys(self.stairs[Key((c,))].state, first, out)
         return out
 
-    def kept(self, first: int, n: int) -> NDArray[np.uint8]:
-        """1 for each of n live rows from ``first`` on, 0 for those that a filter or a NULL key rules out."""
+    def linked(self, first: int, n: int) -> NDArray[np.uint8]:
+        """1 for each of n live rows from ``first`` on that others can find, 0 for those ruled out or suspended."""
         base, rows = self.base, np.arange(first, first + n)
         linked: NDArray[np.bool_] = base.state[0][rows & (base.capacity - 1), NEXT] != rows.astype(np.int32)
         return linked.view(np.uint8)
+
+    def kept(self, first: int, n: int) -> NDArray[np.uint8]:
+        """1 for each of n live rows from ``first`` on, 0 for those that a filter or a NULL key rules out."""
+        kept = self.linked(first, n)
+        places = self.suspended() - np.int64(first).astype(np.int32)
+        kept[places[(places >= 0) & (places < n)]] = 1
+        return kept
 
     def keys(self, key: Key, by_class: dict[int, Keys], first: int, n: int) -> Keys:
         """The keys that n rows from ``first`` on have in the leaf under ``key``."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,19 +58,21 @@ class Leaves:
             for _, index in stream.indexes.values():
                 index.expire(low)
 
-    def append(self, parts: Sequence[Part]) -> None:
-        """Store the rows of a batch; those not kept only have their number."""
+    def append(self, parts: Sequence[Part], linked: bool = True) -> None:
+        """Store the rows of a batch; those not kept only have their number, and so have all if none is to be linked."""
         jobs: list[int] = []
         columns: list[int] = []
         leaves: list[Stair] = []
-        held = []
+        held: list[Any] = []
         for part in parts:
             stream, n = self.streams[part.stream], len(part.events)
             first = stream.payload.next_row
             columns += stream.payload.reserve(part.columns, n)
             if stream.indexes:
                 stream.index_rows(part, first)
-            events, flags = handle(part.events), 0 if part.kept is None else handle(part.kept)
+            kept = part.kept if linked else np.zeros(n, np.uint8)
+            events, flags = handle(part.events), 0 if kept is None else handle(kept)
+            held.append(kept)
             for key, leaf in stream.stairs.items():
                 keys = stream.keys(key, part.keys, first, n)
                 leaves.append(leaf)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
@@ -18,29 +20,40 @@ from stairs.program_kernels import (
     NUMBER,
 )
 
+Visit = Callable[[], None]
+"""Something to do in the middle of a batch."""
+
 
 @frozen(eq=False)
 class Program:
-    """Instructions, and behind each the halt, and the hop, that it was made of: they keep its addresses alive."""
+    """Instructions, and behind each the halt, and the hop, that it was made of: they keep its addresses alive. Or
+    what is to be called there."""
 
     table: NDArray[np.int64]
-    sources: list[tuple[Halt, Hop | None]]
+    sources: list[tuple[Halt, Hop | None, Visit | None]]
     last: int
     """Where the last stop begins, whose entries are results."""
 
 
-def compile_program(halts: list[Halt]) -> Program:
-    """The instructions of these halts; a hop that is more than a probe is left to the router."""
+def compile_program(schedule: Sequence[Halt | Visit]) -> Program:
+    """The instructions of these halts, the last of which makes the results, and calls between them.
+
+    A hop that is more than a probe is left to the router.
+    """
     rows: list[tuple[int, ...]] = []
-    sources: list[tuple[Halt, Hop | None]] = []
+    sources: list[tuple[Halt, Hop | None, Visit | None]] = []
+    halts = [item for item in schedule if isinstance(item, Halt)]
     last = 0
 
-    def add(halt: Halt, hop: Hop | None, operation: int, *rest: int) -> None:
+    def add(halt: Halt, hop: Hop | None, operation: int, *rest: int, call: Visit | None = None) -> None:
         out = 0 if halt is halts[-1] else halt.out.address
         rows.append((operation, out, *rest, *([0] * (INSTRUCTION - 2 - len(rest)))))
-        sources.append((halt, hop))
+        sources.append((halt, hop, call))
 
-    for halt in halts:
+    for halt in schedule:
+        if not isinstance(halt, Halt):
+            add(halts[-1], None, ASK, call=halt)
+            continue
         last = len(rows)
         add(halt, None, BEGIN)
         for hop in halt.hops:
@@ -58,6 +71,8 @@ def compile_program(halts: list[Halt]) -> Program:
         elif halt.recipe is not None:
             for i, (component, leaf) in enumerate(halt.recipe):
                 add(halt, None, FETCH, component, leaf.address, 0, 0, 0, i)
+        if halt.visit is not None:
+            add(halt, None, ASK, call=halt.visit)
         if halt.stair is not None:
             add(halt, None, LINK)
             if halt.shadow is not None:

@@ -15,9 +15,11 @@ from eddy.intake import Part
 from eddy.itinerary import Compiler, StairId
 from eddy.leaf import StreamState
 from eddy.leaves import REVIEW, Leaves
+from eddy.suspension import Suspension
 from eddy.theta import decide
 from eddy.track import Track
 from eddy.tracks import RESULT_RINGS, Tracks
+from policies import Feedback
 from stairs import Ring, Stair
 from stairs.begin_kernels import SCRATCH, begin_rings
 from stairs.holes import Keys
@@ -27,6 +29,8 @@ from stairs.probe_kernels import BLOCK, join_for
 from stairs.program_kernels import LINK, OPERATION, RESUMED, run
 from stairs.ring_kernels import append_keys, expand, keep
 from stairs.stair import ALL
+
+Marks = NDArray[np.int32]
 
 AT_ONCE = 4096
 """Matches that a step has room for before their predicates are decided."""
@@ -59,6 +63,21 @@ class Router(Tracks):
         """Marks of the batch that is being run, or was last."""
         self._stacked: NDArray[np.int32] | None = None
         self.newest = np.array([s.base.tail for s in streams], np.int64)
+        self.suspension: Suspension | None = None
+        """What feedback has put by."""
+
+    def attend(self, policy: Feedback) -> None:
+        """Let rows wait as the policy says."""
+        self.suspension = Suspension(policy, self) if policy.watches else None
+
+    def store(self, parts: Sequence[Part]) -> None:
+        """Store the rows of a batch."""
+        held = self.suspension is not None and self.suspension.hold(parts)
+        self.leaves.append(parts, not held)
+
+    def release(self, rows: bool) -> None:
+        if self.suspension is not None:
+            self.suspension.release(rows)
 
     # -- a batch ---------------------------------------------------------------------------------------------------
 
@@ -69,6 +88,8 @@ class Router(Tracks):
 
         ``floor`` has the low 32 bits of the low-water rows.
         """
+        if self.suspension is not None:
+            self.suspension.prepare()
         expired = [
             (stair, self._expired(stair, low_rows))
             for track in self.tracks
@@ -88,6 +109,8 @@ class Router(Tracks):
                 track.every_stair[at - before].make_room(low)
                 at = begin_rings(table, at + 1, lows, next_rows, low)
         self.leaves.begun(low_rows)
+        if self.suspension is not None:
+            self.suspension.begin(low_rows, next_rows)
         if self._batches % REVIEW == 0:
             self._review(low_rows, ring)
         for stair, keys in expired:
@@ -111,6 +134,8 @@ class Router(Tracks):
                 stair.review(floor)
             for place in track.scratch:
                 place.shrink()
+        if self.suspension is not None:
+            self.suspension.review()
         for place in (self.results[ring], *itertools.chain(*self._spare.values())):
             place.shrink()
 
@@ -171,17 +196,20 @@ class Router(Tracks):
 
     def _assist(self, track: Track, at: int, results: Ring) -> int:
         """Do what stopped a program; returns where it goes on."""
-        halt, hop = track.program.sources[at]
+        halt, hop, call = track.program.sources[at]
         last = halt is track.halts[-1]
         out = results if last else halt.out
         if self._cursor[RESUMED]:
             out.grow()
             return at
+        if call is not None:
+            call()
+            return at + 1
         if hop is not None:
             low, high = hop.source.delta
             if low < high:
                 start, duty = out.tail, hop.step.duty
-                self.hop(hop, hop.source, low, high, out, True)
+                self.hop(hop, hop.source, low, high, out)
                 if duty is not None:
                     duty.count(hop.step.source.streams, high - low, (out.tail - start) * last)
         elif track.program.table[at, OPERATION] == LINK:
@@ -213,29 +241,34 @@ class Router(Tracks):
                     if duty is None or not duty.skips(hop.step.source.streams):
                         yield track, hop, seen
 
-    def hop(self, hop: Hop, source: Ring, start: int, stop: int, out: Ring, ordered: bool) -> None:
-        """Append to ``out`` all matches of the source's entries start..stop."""
+    def hop(
+        self, hop: Hop, source: Ring, start: int, stop: int, out: Ring, filling: Marks | None = None
+    ) -> None:
+        """Append to ``out`` all matches of the source's entries start..stop.
+
+        They are arriving; or, with marks for ``filling``, every pair counts that is live at its latest event by these.
+        """
         if hop.verified or hop.step.residuals:
             # Predicates are decided for many matches at once, also where few of them stay.
             out.reserve(AT_ONCE)
-        for _ in self.matches(hop, source, start, stop, out, ordered):
+        for _ in self.matches(hop, source, start, stop, out, filling):
             out.grow()
 
     def matches(
-        self, hop: Hop, source: Ring, start: int, stop: int, out: Ring, ordered: bool = True
+        self, hop: Hop, source: Ring, start: int, stop: int, out: Ring, filling: Marks | None = None
     ) -> Iterator[None]:
         """The same, but yields whenever ``out`` is full: the caller makes room, or takes what is there."""
         if hop.theta is None:
-            yield from self._probe(hop, source, start, stop, out, ordered)
+            yield from self._probe(hop, source, start, stop, out, filling)
             return
-        pairs = self._take(source.components)
+        pairs = self.take(source.components)
         for _ in hop.theta.pairs(source, start, stop, pairs, self.newest):
-            yield from self._probe(hop, pairs, pairs.base, pairs.tail, out, ordered)
+            yield from self._probe(hop, pairs, pairs.base, pairs.tail, out, filling)
             pairs.clear()
-        self._give(pairs)
+        self.give(pairs)
 
     def _probe(
-        self, hop: Hop, source: Ring, start: int, stop: int, out: Ring, ordered: bool
+        self, hop: Hop, source: Ring, start: int, stop: int, out: Ring, filling: Marks | None
     ) -> Iterator[None]:
         target = hop.target
         if target.holes is not None:
@@ -247,8 +280,8 @@ class Router(Tracks):
         first = out.tail
         cursor = self._cursor
         join, marks, streams = hop.kernel, self.marks, target.streams
-        if not ordered:
-            join, marks, streams = self._fill_join, self._filling_marks(), hop.streams
+        if filling is not None:
+            join, marks, streams = self._fill_join, filling, hop.streams
         cursor[0], cursor[1], cursor[2], cursor[3] = start, stop, 0, 0
         done = 0
         while not done:
@@ -334,7 +367,7 @@ class Router(Tracks):
         link(stair.state, start, stair.tail, ALL)
         self.composites_built += stair.tail - start
 
-    def _filling_marks(self) -> NDArray[np.int32]:
+    def filling_marks(self) -> NDArray[np.int32]:
         """The low-water rows before the batch and at each of its events; between batches this serves as well."""
         if self._stacked is None:
             self._stacked = self.floor if self._batch is None else np.vstack((self.floor, self._batch))
@@ -344,13 +377,13 @@ class Router(Tracks):
         """Append to ``out`` what the halt makes of the carrier's rows with these keys."""
         hop = self._filling_hop(halt, carrier)
         source_id = hop.step.source
-        entries = self._take(hop.source.components)
+        entries = self.take(hop.source.components)
         below = self._writers.get(hop.source)
         source = hop.source
         if below is None:
-            self._collect(self._binder.leaf(carrier), keys, entries)
+            self._collect(self.binder.leaf(carrier), keys, entries)
             if source_id.key != carrier.key:
-                self.rekey(self._binder.recipe(source_id), entries, entries.base, entries.tail)
+                self.rekey(self.binder.recipe(source_id), entries, entries.base, entries.tail)
         elif (
             isinstance(source, Stair)
             and source_id.key == carrier.key
@@ -361,9 +394,9 @@ class Router(Tracks):
         else:
             self._replay(below[0], carrier, keys, entries)
         start = out.tail
-        self.hop(hop, entries, entries.base, entries.tail, out, False)
+        self.hop(hop, entries, entries.base, entries.tail, out, self.filling_marks())
         self.rekey(halt.recipe, out, start, out.tail)
-        self._give(entries)
+        self.give(entries)
 
     @staticmethod
     def _filling_hop(halt: Halt, carrier: StairId) -> Hop:
@@ -376,20 +409,20 @@ class Router(Tracks):
 
     def _collect(self, stair: Stair, keys: Keys, out: Ring) -> None:
         """Append the entries of a STAIR that have one of these keys."""
-        wanted = self._take(0)
+        wanted = self.take(0)
         wanted.reserve(len(keys))
         append_keys(wanted.state, keys)
         place = np.arange(ROWS, ROWS + stair.components)
-        marks = self._filling_marks()
+        marks = self.filling_marks()
         self._join(self._fill_join, wanted, wanted.base, wanted.tail, stair, out, place, marks)
-        self._give(wanted)
+        self.give(wanted)
 
-    def _take(self, components: int) -> Ring:
+    def take(self, components: int) -> Ring:
         """A ring for entries on their way; give it back."""
         spare = self._spare.setdefault(components, [])
         return spare.pop() if spare else Ring(components, hashed=False)
 
-    def _give(self, ring: Ring) -> None:
+    def give(self, ring: Ring) -> None:
         ring.clear()
         self._spare[ring.components].append(ring)
 

@@ -189,6 +189,7 @@ def _restore(engine: Eddy, saved: Saved, file: SnapshotFile) -> None:
     engine._lowwater.restore(saved.lows, saved.nexts, times)
     engine._intake.now = saved.now
     engine._router = engine._workshop.router(engine._streams)
+    engine._router.attend(engine.feedback)
     engine._router.install(engine._plan, fresh=False)
     if engine._output.signed:
         _recall(engine)

@@ -88,7 +88,7 @@ class Theta:
         chosen = np.arange(count)
         if isinstance(source, Stair) and source.leaf:
             # Rows that a filter ruled out join with nothing, and no predicate is asked about them.
-            chosen = chosen[self.states[int(source.streams[0])].kept(start, count).view(np.bool_)]
+            chosen = chosen[self.states[int(source.streams[0])].linked(start, count).view(np.bool_)]
         mine = np.empty((len(chosen), len(newest)), np.int64)
         streams = np.array(self.streams, np.int64)
         read_rows(source.state, start, chosen, streams, newest, mine)
@@ -110,7 +110,7 @@ class Theta:
         leaf = state.base
         for first in range(leaf.low, leaf.tail, LIMIT):
             live = np.arange(first, min(first + LIMIT, leaf.tail))
-            live = live[state.kept(first, len(live)).view(np.bool_)]
+            live = live[state.linked(first, len(live)).view(np.bool_)]
             if len(live) == 0:
                 continue
             at_once = max(1, LIMIT // len(live))

@@ -41,7 +41,7 @@ class Tracks(ABC):
         self.results = [Ring(len(streams), hashed=False) for _ in range(RESULT_RINGS)]
         self.filled_before = 0
         """Holes filled in STAIRs that are gone."""
-        self._binder = Binder(compiler, streams, nested, bounded)
+        self.binder = Binder(compiler, streams, nested, bounded)
         self._writers: dict[Ring, tuple[Halt, StairId]] = {}
         """For each STAIR the halt that writes to it, and the leaf that knows its holes."""
 
@@ -65,6 +65,7 @@ class Tracks(ABC):
 
         Returns the STAIRs that are new, and those that are dropped. ``fresh``: there are no rows yet.
         """
+        self.release(rows=False)
         table = self.compiler.compile(plan)
         old = {}  # stays as it is until nothing can fail any more
         if self.tracks and self.tracks[-1].born is None:
@@ -81,6 +82,7 @@ class Tracks(ABC):
 
         The former track owes from now on what has a row from before. ``held``: results of the new one wait.
         """
+        self.release(rows=True)
         table = self.compiler.compile(plan)
         stairs, new = self._stairs(table, {}, holes=False)
         for stair in new:
@@ -103,6 +105,7 @@ class Tracks(ABC):
 
         False if they lack nothing, since both plans have all states: then it is a plain change.
         """
+        self.release(rows=True)
         (older,) = self.tracks
         table = self.compiler.compile(plan)
         hybrid = combine(self.compiler.compile(older.plan), table, counts.tolist(), sharing)
@@ -182,7 +185,7 @@ class Tracks(ABC):
         for wanted in table.stairs:
             stair = old.get(wanted)
             if stair is None:
-                stair = self._make(wanted, self._binder.carrier(wanted))
+                stair = self._make(wanted, self.binder.carrier(wanted))
                 if holes:
                     stair.open()
                 new.append(stair)
@@ -192,7 +195,7 @@ class Tracks(ABC):
     def _make(self, wanted: StairId, carrier: StairId) -> Stair:
         name = " ".join(self.compiler.names[s] for s in wanted.streams)
         component = None if carrier.key == wanted.key else wanted.streams.index(carrier.streams[0])
-        stair = Stair(name, wanted.streams, 1, self._binder.leaf(carrier), component)
+        stair = Stair(name, wanted.streams, 1, self.binder.leaf(carrier), component)
         stair.filler = self.fill
         return stair
 
@@ -203,7 +206,7 @@ class Tracks(ABC):
         stairs: dict[StairId, Stair],
         born: NDArray[np.int64] | None = None,
     ) -> Track:
-        carriers = {wanted: self._binder.carrier(wanted) for wanted in table.stairs}
+        carriers = {wanted: self.binder.carrier(wanted) for wanted in table.stairs}
         track = Track(plan, table, stairs, carriers, [], compile_program([]), born)
         self._bind(track)
         return track
@@ -211,8 +214,8 @@ class Tracks(ABC):
     def _bind(self, track: Track) -> None:
         """Give the steps of a track their rings, as its STAIRs and duties are now."""
         for leaf in (*track.table.leaves, *track.carriers.values()):
-            self._binder.leaf(leaf)
-        track.halts = self._binder.bind(track.table, track.carriers, track.stairs, self.results[0])
+            self.binder.leaf(leaf)
+        track.halts = self.binder.bind(track.table, track.carriers, track.stairs, self.results[0])
         for halt, stop in zip(track.halts, track.table.stops, strict=True):
             shadow = track.shadows.get(stop.out) if isinstance(stop.out, StairId) else None
             halt.shadow = shadow
@@ -231,6 +234,10 @@ class Tracks(ABC):
         needed = {leaf for track in tracks for leaf in (*track.table.leaves, *track.carriers.values())}
         for stream in self.streams:
             stream.forget({leaf.key for leaf in needed if leaf.streams == (stream.number,)})
+
+    @abstractmethod
+    def release(self, rows: bool) -> None:
+        """Before another plan takes part: composites that wait do so no longer, nor, if ``rows``, does any row."""
 
     @abstractmethod
     def fill(self, stair: Stair, keys: Keys) -> None:

@@ -5,7 +5,7 @@ A policy sees STAIRs and frozen statistics; it moves no tuples itself. Policies 
 
 from __future__ import annotations
 
-from policies.feedback import Feedback, NoFeedback
+from policies.feedback import Doe, Feedback, Mns, NoFeedback
 from policies.migration import (
     EagerStairs,
     Ghm,
@@ -20,6 +20,7 @@ from policies.migration import (
 from policies.routing import Fixed, Routing
 
 __all__ = [
+    "Doe",
     "EagerStairs",
     "Feedback",
     "Fixed",
@@ -29,6 +30,7 @@ __all__ = [
     "HybMig",
     "Jisc",
     "Migration",
+    "Mns",
     "MovingState",
     "NoFeedback",
     "ParallelTrack",

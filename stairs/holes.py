@@ -103,6 +103,10 @@ class Holes:
         enter(self._map, keys, DEMOTED)
         self.demoted = int(np.count_nonzero(self._map[1] == DEMOTED))
 
+    def reopen(self, rows: Keys) -> None:
+        """Rows of the leaf that could not be found can be again: the cursor goes back to those from before."""
+        self.cursor = max(self.cursor, int(rows[rows < self.created].max(initial=-1)))
+
     def known(self) -> Keys:
         """The keys that are known to be holes."""
         return self._map[0][self._map[1] >= HOLE]

@@ -64,6 +64,8 @@ class Stair(Ring):
         """It began empty and lacks what was there before, which another track makes."""
         self._holes: Holes | None = None
         self.filler: Callable[[Stair, Keys], None] | None = None
+        self.forewarned: Callable[[], None] | None = None
+        """Called before keys are demoted."""
         self._keys_filled = 0
         self._refreshed = first
         self._too_large = 0
@@ -212,6 +214,8 @@ class Stair(Ring):
         """Turn filled keys into holes: their composites go, and come back when somebody asks for them."""
         if self.carrier is None:
             raise ValueError("a leaf has no holes: its rows are what holes are filled from")
+        if self.forewarned is not None:
+            self.forewarned()
         keys = keys[self.carrier.present(keys)]  # a key without a row is filled by definition
         if self.holes is None:
             self.holes = Holes(self.carrier, self.carrier.low)

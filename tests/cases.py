@@ -15,7 +15,21 @@ from attrs import evolve, frozen
 from numba import njit
 
 import eddy
-from policies import EagerStairs, Ghm, Gms, Gpt, HybMig, Jisc, Migration, MovingState, ParallelTrack
+from policies import (
+    Doe,
+    EagerStairs,
+    Feedback,
+    Ghm,
+    Gms,
+    Gpt,
+    HybMig,
+    Jisc,
+    Migration,
+    Mns,
+    MovingState,
+    NoFeedback,
+    ParallelTrack,
+)
 from tests import naive
 
 EPOCH = datetime.datetime(1970, 1, 1)
@@ -26,6 +40,9 @@ TECHNIQUES = [
     *(technique() for technique in (MovingState, EagerStairs, ParallelTrack, Gms, Gpt, Ghm)),
 ]
 """Every technique that emits results in the order of their latest events, with all that changes what it does."""
+
+FEEDBACK = [NoFeedback(), Doe(), Mns(), Mns(restraint=False), Mns(levels=1, restraint=False)]
+"""Every feedback policy, with all that changes what it does."""
 
 
 @frozen
@@ -55,6 +72,7 @@ class Case:
     cross: bool = False
     batch_size: int = 4096
     technique: Migration = TECHNIQUES[0]
+    feedback: Feedback = FEEDBACK[0]
     joins: str = "hash"
     door: str = "query"
     form: str = "list"
@@ -185,6 +203,7 @@ def make_engine(case, **options):
         "batch_size": case.batch_size,
         "joins": case.joins,
         "migration": case.technique,
+        "feedback": case.feedback,
         "_first_row": case.first_row,
     }
     return eddy.Eddy(make_query(case), **{**own, **options})

@@ -150,7 +150,9 @@ def restart(engine):
     """An engine that goes on from a snapshot of this one."""
     with tempfile.TemporaryDirectory() as folder:
         engine.save(Path(folder) / "snapshot")
-        return eddy.Eddy.load(Path(folder) / "snapshot", engine.query, migration=engine.migration)
+        return eddy.Eddy.load(
+            Path(folder) / "snapshot", engine.query, migration=engine.migration, feedback=engine.feedback
+        )
 
 
 # Bad input

@@ -170,7 +170,7 @@ def as_test(case, seed, error):
     heading = [
         "from math import inf, nan  # noqa: F401",
         "",
-        f"from policies import {type(case.technique).__name__}  # noqa: F401",
+        f"from policies import {type(case.feedback).__name__}, {type(case.technique).__name__}  # noqa: F401",
         "from tests.cases import Case, S",
         "from tests.checks import check",
     ]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from policies import Jisc
 from tests import queries
-from tests.cases import TECHNIQUES, Case, cut
+from tests.cases import FEEDBACK, TECHNIQUES, Case, cut
 from tests.checks import BAD
 
 LAZY = [Jisc(), Jisc(), Jisc(), Jisc(1), Jisc(2), Jisc(100)]
@@ -167,7 +167,7 @@ def steps(pick, made, events, sizes, doors=("push", "push_all"), rows=None, pace
 # Cases
 
 
-def make(pick, made, done, limit, techniques=TECHNIQUES):
+def make(pick, made, done, limit, techniques=TECHNIQUES, feedback=FEEDBACK):
     """The case of a query and its steps, with an engine set up in some way; cut where the oracle would take long."""
     case = Case(
         made.streams,
@@ -178,6 +178,7 @@ def make(pick, made, done, limit, techniques=TECHNIQUES):
         cross=made.cross,
         batch_size=pick.choice([1, 2, 3, 7, 64, 4096]),
         technique=pick.choice(techniques),
+        feedback=pick.choice(feedback),
         joins="nested" if pick.chance(15) else "hash",
         door=made.door,
         form=pick.choice(["list", "numpy", "arrow"]),

@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given, settings
 
 import eddy
-from policies import Feedback, Fixed, Jisc, Migration, NoFeedback, Routing
+from policies import Fixed, Jisc, Migration, NoFeedback, Routing
 from tests.checks import check
 from tests.strategies import small_cases
 
@@ -197,24 +197,16 @@ def test_run_pushes_a_source_as_it_comes():
 # -- parts of a push ---------------------------------------------------------------------------------------------
 
 
-class Watching(Feedback):
-    """Holds nothing back and notes how large the batches are."""
-
-    def __init__(self):
-        self.sizes = []
-
-    def sift(self, arrivals):
-        self.sizes.append(len(arrivals.streams))
-        return arrivals
-
-
 @pytest.mark.parametrize("max_rows", [None, 3])
-def test_a_batch_larger_than_batch_size_is_cut(max_rows):
+def test_a_batch_larger_than_batch_size_is_cut(max_rows, monkeypatch):
     """No more than `batch_size` events are processed at a time, and nothing in the results tells."""
     pushes = feed("ABC", 12, 40, 5)
     whole = eddy.Eddy(query("ABC", eddy.Rows(9)))
-    watching = Watching()
-    cut = eddy.Eddy(query("ABC", eddy.Rows(9)), batch_size=7, feedback=watching)
+    cut = eddy.Eddy(query("ABC", eddy.Rows(9)), batch_size=7)
+    store, sizes = cut._router.store, []
+    monkeypatch.setattr(
+        cut._router, "store", lambda parts: (sizes.append(len(parts[0].events)), store(parts))
+    )
     for name, rows_in in pushes:
         wanted = whole.push(name, rows_in)
         found = cut.push(name, rows_in) if max_rows is None else list(cut.push(name, rows_in, max_rows=3))
@@ -225,7 +217,7 @@ def test_a_batch_larger_than_batch_size_is_cut(max_rows):
         ]
         values = [value for part in found for value in part.to_pydict()[f"{name}.v"]]
         assert values == wanted.to_pydict()[f"{name}.v"]
-    assert watching.sizes == [7, 7, 7, 7, 7, 5] * 12
+    assert sizes == [7, 7, 7, 7, 7, 5] * 12
     assert cut.statistics().results == whole.statistics().results > 100
 
 
@@ -710,14 +702,14 @@ def test_a_routing_policy_is_asked_by_the_clock_and_changes_the_plan():
     assert ["B C"] in eager.told and [] in eager.told
 
 
-def test_an_engine_that_broke_in_a_batch_says_so():
-    """After a policy failed half-way, the engine refuses to go on instead of giving wrong results."""
+def test_an_engine_that_broke_in_a_batch_says_so(monkeypatch):
+    """After something failed half-way, the engine refuses to go on instead of giving wrong results."""
 
-    class Failing(NoFeedback):
-        def sift(self, arrivals):
-            raise RuntimeError("full")
+    def failing(*_):
+        raise RuntimeError("full")
 
-    engine = eddy.Eddy(query(), feedback=Failing())
+    engine = eddy.Eddy(query())
+    monkeypatch.setattr(engine._router, "run", failing)
     with pytest.raises(RuntimeError, match="full"):
         engine.push("A", batch([1]))
     with pytest.raises(eddy.StateError, match="full"):

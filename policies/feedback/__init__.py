@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from policies.feedback.base import Feedback
+from policies.feedback.doe import Doe
+from policies.feedback.mns import Mns
 from policies.feedback.none import NoFeedback
 
-__all__ = ["Feedback", "NoFeedback"]
+__all__ = ["Doe", "Feedback", "Mns", "NoFeedback"]

@@ -3,18 +3,54 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import ClassVar, Protocol
 
-if TYPE_CHECKING:
-    from eddy.intake import Arrivals
+
+class Edge(Protocol):
+    """Entries of one node of a plan wait for entries of another, with which they meet higher up."""
+
+    @property
+    def judged(self) -> int:
+        """Entries that were judged since the last review."""
+
+    @property
+    def failed(self) -> int:
+        """Those of them that were suspended."""
+
+    @property
+    def returned(self) -> int:
+        """Suspended entries that came back since the last review."""
+
+    @property
+    def looked(self) -> int:
+        """Keys that were looked up since then, for those that wait."""
+
+    @property
+    def patience(self) -> int:
+        """Batches for which it rested the last time."""
 
 
 class Feedback(ABC):
-    """Sees every batch before its rows are stored, and may hold rows back or bring held ones in again.
+    """Decides what is judged: an entry that would find no live partner higher up need not be worked for until there is
+    one. Such entries are suspended; when a partner comes they are processed as if they had come just before it.
 
-    Nobody has seen a row that is held back, so bringing it in later, as if it had just arrived, is exact.
+    Whatever a policy decides, results are the same.
     """
 
+    watches: ClassVar[bool] = True
+    """Whether it ever judges anything; if not, it costs nothing."""
+
     @abstractmethod
-    def sift(self, arrivals: Arrivals) -> Arrivals:
-        """The batch to process now."""
+    def judges(self, components: int, attributes: Sequence[int]) -> Sequence[int] | None:
+        """Which of the attributes that entries of so many components share with what they wait for must be there, in
+        one entry: () means that any entry will do. None: they are not judged."""
+
+    def waits(self, left: int, right: int) -> bool:
+        """Whether the left side of a join waits for the right one, or the right one for the left; of how many streams
+        each is made. What is waited for is made in any case, so it had better be the smaller side."""
+        return left >= right
+
+    def rest(self, edge: Edge) -> int:
+        """What an edge has cost and saved is known; for how many batches it is not to judge anything."""
+        return 0

@@ -1,0 +1,171 @@
+"""Who waits for whom under a plan.
+
+At every join one side waits for the other. So nothing waits in a circle, and a batch that visits the side that is
+waited for first finds everything up to date that a row may wait for. (Where both sides wait, as printed in JIT, two
+rows may wait for each other for ever.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from attrs import define, field
+
+from eddy.binding import Binder, Halt, Hop, Recipe
+from eddy.blacklist import Blacklist
+from eddy.itinerary import Key, StairId, Streams
+from eddy.leaf import StreamState
+from eddy.plan import Join, Leaf, Node, Orderings
+from eddy.presence import Anything, Parted, Parts, Presence, Whole
+from eddy.track import Track
+from stairs import Stair
+
+if TYPE_CHECKING:
+    from policies import Feedback
+
+
+@define(eq=False)
+class Edge:
+    """Entries of one node wait for entries of another, with which they meet higher up."""
+
+    streams: Streams
+    opposite: Streams
+    classes: tuple[int, ...]
+    """Key classes that must be there together; none: any entry will do."""
+    parts: Parts
+    """Where the entries that wait have these."""
+    presence: Presence
+    blacklist: Blacklist
+    resting: int = 0
+    """Batches for which nothing is judged."""
+    patience: int = 0
+    """Batches for which it rested the last time."""
+    batches: int = 0
+    judged: int = 0
+    failed: int = 0
+    returned: int = 0
+    looked: int = 0
+    """Since the last review: entries judged, those suspended, those that came back, and keys looked up for that."""
+
+
+@define(eq=False)
+class Unit:
+    """A node whose entries may wait: a stream, or a STAIR."""
+
+    streams: Streams
+    state: StreamState | None
+    """Of a stream."""
+    stair: Stair | None
+    """Of composites."""
+    halt: Halt
+    """Where they are made; of a stream, the stop of its first join."""
+    recipe: Recipe = None
+    """How composites get their key."""
+    edges: list[Edge] = field(factory=list)
+    path: list[tuple[Halt, Hop]] = field(factory=list)
+    """The STAIRs above, and the hops by which its entries get there."""
+    suspended: int = 0
+    resumed: int = 0
+    admitted: int = 0
+
+
+Schedule = list["Halt | Unit"]
+"""In which order a batch visits the streams and the stops. Composites are visited in their stop, before they are
+stored."""
+
+
+class Designer:
+    """Finds the edges of a plan."""
+
+    def __init__(self, policy: Feedback, binder: Binder, track: Track) -> None:
+        self.policy = policy
+        self.binder = binder
+        self.track = track
+        self.units: list[Unit] = []
+        self._halts = {
+            stop.steps[0].streams: halt for stop, halt in zip(track.table.stops, track.halts, strict=True)
+        }
+        self._ids = {wanted.streams: wanted for wanted in track.table.stairs}
+
+    def design(self) -> tuple[list[Unit], Schedule]:
+        """The units of the plan, and a schedule in which what is waited for comes first."""
+        plan = self.track.plan
+        if isinstance(plan, Orderings):
+            return self._orderings()
+        return self.units, list(self._tree(plan, []))
+
+    def _orderings(self) -> tuple[list[Unit], Schedule]:
+        """No composites: a stream waits for those declared after it."""
+        numbers = range(len(self.binder.streams))
+        for s in reversed(numbers):
+            unit = Unit((s,), self.binder.streams[s], None, self.track.halts[-1])
+            self.units.append(unit)
+            for other in numbers[s + 1 :]:
+                self._edge(unit, (other,))
+        return self.units, [*self.units, *self.track.halts]
+
+    def _tree(self, node: Node, above: Sequence[tuple[Streams, Streams | None]]) -> Iterator[Halt | Unit]:
+        """``above``: for each ancestor, from the parent up, its streams, and those of its side that is waited for."""
+        streams = self._numbers(node)
+        unit = None
+        if above:
+            if isinstance(node, Leaf):
+                halt = self._halts[above[0][0]]
+                unit = Unit(streams, self.binder.streams[streams[0]], None, halt)
+            else:
+                wanted = self._ids[streams]
+                halt, recipe = self._halts[streams], self.binder.recipe(wanted)
+                unit = Unit(streams, None, self.track.stairs[wanted], halt, recipe)
+            self.units.append(unit)
+            below = streams
+            for ancestor, _ in above[:-1]:
+                halt = self._halts[ancestor]
+                hop = next(hop for hop in halt.hops if hop.step.source.streams == below)
+                unit.path.append((halt, hop))
+                below = ancestor
+            # With its sibling it meets at once, and where nothing matches nothing is made.
+            for _, opposite in above[1:]:
+                if opposite is not None:
+                    self._edge(unit, opposite)
+        if isinstance(node, Join):
+            left, right = self._numbers(node.left), self._numbers(node.right)
+            waiting, other = (node.left, node.right)
+            if not self.policy.waits(len(left), len(right)):
+                waiting, other = other, waiting
+            yield from self._tree(other, [(streams, None), *above])
+            yield from self._tree(waiting, [(streams, self._numbers(other)), *above])
+            yield self._halts[streams] if above else self.track.halts[-1]
+        elif unit is not None:
+            yield unit
+
+    def _numbers(self, node: Node) -> Streams:
+        return tuple(sorted(self.binder.compiler.number[name] for name in node.streams))
+
+    def _edge(self, unit: Unit, opposite: Streams) -> None:
+        shared = self.binder.compiler.shared(unit.streams, opposite)
+        chosen = self.policy.judges(len(unit.streams), shared)
+        if chosen is None:
+            return
+        classes = tuple(sorted(chosen))
+        name = f"{self._name(unit.streams)} for {self._name(opposite)}"
+        parts = self.binder.parts(Key(classes), unit.streams)
+        presence = self._presence(opposite, classes)
+        unit.edges.append(
+            Edge(unit.streams, opposite, classes, parts, presence, Blacklist(name, unit.streams))
+        )
+
+    def _name(self, streams: Streams) -> str:
+        return " ".join(self.binder.compiler.names[s] for s in streams)
+
+    def _presence(self, opposite: Streams, classes: tuple[int, ...]) -> Presence:
+        key = Key(classes)
+        if len(opposite) == 1:
+            if not classes:
+                return Anything(self.binder.streams[opposite[0]].base)
+            return Whole(self.binder.leaf(StairId(opposite, key)))
+        wanted = self._ids[opposite]
+        stair = self.track.stairs[wanted]
+        if not classes:
+            return Anything(stair)
+        return Whole(stair) if wanted.key == key else Parted(stair, self.binder.parts(key, opposite))

@@ -1,0 +1,155 @@
+"""Which values a STAIR has live entries for: what a row waits for is there, or is not."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stairs import Stair
+from stairs.holes import Keys
+from stairs.key_kernels import mix_into, read_component_keys
+from stairs.presence_kernels import enter_parts, find_any, find_keys, find_parts
+from stairs.stair import REFRESH
+from stairs.waiting_kernels import gather_keys
+
+Parts = list[tuple[int, Stair]]
+"""For each attribute a component that carries it, and its leaf under that attribute."""
+
+
+def keys_of(parts: Parts, rows: NDArray[np.int32]) -> Keys:
+    """The keys that rows, a column for each component, have in some attributes together; 0 if there are none."""
+    keys = np.zeros(len(rows), np.int64)
+    for i, (component, leaf) in enumerate(parts):
+        part = keys if i == 0 else np.empty(len(rows), np.int64)
+        gather_keys(leaf.state, np.ascontiguousarray(rows[:, component]), part)
+        if i > 0:
+            mix_into(keys, part)
+    return keys
+
+
+class Presence(ABC):
+    """Looks for live entries of a STAIR."""
+
+    nbytes = 0
+
+    def __init__(self, stair: Stair) -> None:
+        self.stair = stair
+
+    @property
+    def sure(self) -> bool:
+        """Whether what is not found is not there: a STAIR with holes is no evidence of absence."""
+        return self.stair.complete
+
+    @abstractmethod
+    def find(
+        self,
+        keys: Keys,
+        marks: NDArray[np.int32],
+        moments: NDArray[np.int32],
+        flags: NDArray[np.uint8],
+    ) -> None:
+        """Clear the flags of the keys that no entry has which is live at the marks of that moment."""
+
+    @abstractmethod
+    def fresh(self, revealed: NDArray[np.int32]) -> Keys:
+        """The keys of what this batch has put there; ``revealed`` are older rows of a leaf that waited till now."""
+
+    def _arrived(self) -> NDArray[np.int64]:
+        """The rows of this batch in a leaf, those that are in its chains."""
+        base, tail = self.stair.base, self.stair.tail
+        return base + np.flatnonzero(self.stair.state[2][: tail - base] >= 0)
+
+
+class Whole(Presence):
+    """By the key of the STAIR itself."""
+
+    def find(self, keys, marks, moments, flags):  # type: ignore[no-untyped-def]
+        find_keys(self.stair.state, self.stair.streams, keys, marks, moments, flags)
+
+    def fresh(self, revealed: NDArray[np.int32]) -> Keys:
+        stair = self.stair
+        if not stair.leaf:
+            return stair.keys(stair.base, stair.tail)
+        rows = np.concatenate((self._arrived().astype(np.int32), revealed))
+        return keys_of([(0, stair)], rows.reshape(-1, 1))
+
+
+class Parted(Presence):
+    """By a part of its key: a directory of all entries, brought up to date when it is asked."""
+
+    def __init__(self, stair: Stair, parts: Parts) -> None:
+        super().__init__(stair)
+        self.parts = parts
+        self._seen = self._built = 0
+        self._directory: tuple[NDArray[np.int32], ...] = ()
+
+    @property
+    def nbytes(self) -> int:  # type: ignore[override]
+        return sum(array.nbytes for array in self._directory)
+
+    def find(self, keys, marks, moments, flags):  # type: ignore[no-untyped-def]
+        self._catch_up()
+        stair = self.stair
+        find_parts(stair.state, stair.streams, self._directory, keys, marks, moments, flags)
+
+    def fresh(self, revealed: NDArray[np.int32]) -> Keys:
+        return self._keys(self.stair.base, self.stair.tail)
+
+    def _catch_up(self) -> None:
+        stair = self.stair
+        low, tail, size = stair.low, stair.tail, stair.capacity
+        known = len(self._directory[0]) if self._directory else 0
+        if size != known or tail - self._built > REFRESH:
+            heads = np.full(size, np.int64(low - 1).astype(np.int32), np.int32)
+            self._directory = heads, np.empty(size, np.int32), np.empty(size, np.int32)
+            self._seen, self._built = low, tail
+        start = max(self._seen, low)
+        if start < tail:
+            enter_parts(stair.state, start, self._keys(start, tail), self._directory)
+        self._seen = tail
+
+    def _keys(self, start: int, stop: int) -> Keys:
+        keys = np.zeros(stop - start, np.int64)
+        for i, (component, leaf) in enumerate(self.parts):
+            part = keys if i == 0 else np.empty(stop - start, np.int64)
+            read_component_keys(self.stair.state, start, component, leaf.state, part)
+            if i > 0:
+                mix_into(keys, part)
+        return keys
+
+
+class Anything(Presence):
+    """Whether there is any entry at all; all keys are 0."""
+
+    def __init__(self, stair: Stair) -> None:
+        super().__init__(stair)
+        self._witness = -1
+        self._seen = -1
+
+    def find(self, keys, marks, moments, flags):  # type: ignore[no-untyped-def]
+        if len(keys) == 0:
+            return
+        # Marks never go down: what is live at the first moment is all that can be.
+        if not self._live(marks, int(moments.min())):
+            flags[:] = 0
+
+    def _live(self, marks: NDArray[np.int32], moment: int) -> bool:
+        stair = self.stair
+        state, streams, low = stair.state, stair.streams, stair.low
+        if (
+            self._witness < low
+            or find_any(state, streams, marks, self._witness, self._witness) < self._witness
+        ):
+            # A composite that was not live is never so again, but a row may be linked late.
+            first = low if stair.leaf else max(low, self._seen)
+            found = find_any(state, streams, marks, moment, first, stair.tail - 1)
+            self._witness = found if found >= first else -1
+            self._seen = -1 if self._witness >= 0 else stair.base
+        return self._witness >= low
+
+    def fresh(self, revealed: NDArray[np.int32]) -> Keys:
+        stair = self.stair
+        new = len(revealed) + (len(self._arrived()) if stair.leaf else stair.tail - stair.base)
+        return np.zeros(min(1, new), np.int64)

@@ -1,0 +1,56 @@
+"""Minimal non-demanded sub-tuples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from attrs import field, frozen
+
+from policies.feedback.base import Edge, Feedback
+
+LONGEST = 1 << 10
+"""Batches that an edge rests at the most."""
+
+
+@frozen
+class Mns(Feedback):
+    """Entries wait while nothing matches them higher up (JIT, sections III and IV).
+
+    A row is judged when it arrives, against every node of the plan with which it will meet above its own sibling, by
+    all the attributes that it shares with it. So are composites of up to ``levels`` streams (None: of any number), by
+    what their components share with it together: the sub-tuples of several components. Those of fewer are found
+    first, so what is suspended is minimal as far as the plan has nodes for it.
+
+    Departures from the paper, which loses results as printed: at every join only one side waits; what is suspended is
+    known by its values, and lives as long as anything waits for them; what comes back is processed like an arrival,
+    and may wake others. Components that lie on both sides of a join (Type II) are not judged together.
+
+    Where judging costs more than it saves, an edge rests and tries again later (``restraint=False``: it never rests).
+    """
+
+    levels: int | None = field(default=None)
+    restraint: bool = field(default=True)
+
+    @levels.validator
+    def _check(self, attribute: Any, value: Any) -> None:
+        if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
+            raise ValueError(f"Mns(levels=...) is a number of components, 1 or more, or None, not {value!r}")
+
+    @restraint.validator
+    def _check_restraint(self, attribute: Any, value: Any) -> None:
+        if not isinstance(value, bool):
+            raise ValueError(f"Mns(restraint=...) is True or False, not {value!r}")
+
+    def judges(self, components: int, attributes: Sequence[int]) -> Sequence[int] | None:
+        """All attributes; without any, a composite waits for nothing that its rows do not wait for."""
+        if self.levels is not None and components > self.levels:
+            return None
+        return attributes if components == 1 or attributes else None
+
+    def rest(self, edge: Edge) -> int:
+        """Rest where less than one look in sixteen has spared a row."""
+        spared = edge.failed - edge.returned
+        if not self.restraint or 16 * spared >= edge.judged + edge.looked:
+            return 0
+        return min(LONGEST, max(8, 2 * edge.patience))
