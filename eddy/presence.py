@@ -138,10 +138,8 @@ class Anything(Presence):
     def _live(self, marks: NDArray[np.int32], moment: int) -> bool:
         stair = self.stair
         state, streams, low = stair.state, stair.streams, stair.low
-        if (
-            self._witness < low
-            or find_any(state, streams, marks, self._witness, self._witness) < self._witness
-        ):
+        seen = self._witness
+        if seen < low or find_any(state, streams, marks, moment, seen, seen) < seen:
             # A composite that was not live is never so again, but a row may be linked late.
             first = low if stair.leaf else max(low, self._seen)
             found = find_any(state, streams, marks, moment, first, stair.tail - 1)
