@@ -10,16 +10,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
 from attrs import define, field
+from numpy.typing import NDArray
 
 from eddy.binding import Binder, Halt, Hop, Recipe
-from eddy.blacklist import Blacklist
+from eddy.blacklist import Blacklist, Rows
 from eddy.itinerary import Key, StairId, Streams
 from eddy.leaf import StreamState
 from eddy.plan import Join, Leaf, Node, Orderings
 from eddy.presence import Anything, Parted, Parts, Presence, Whole
 from eddy.track import Track
 from stairs import Stair
+from stairs.holes import Keys
 
 if TYPE_CHECKING:
     from policies import Feedback
@@ -47,6 +50,30 @@ class Edge:
     returned: int = 0
     looked: int = 0
     """Since the last review: entries judged, those suspended, those that came back, and keys looked up for that."""
+    suspended: int = 0
+    resumed: int = 0
+    """Entries so far that began to wait here, and those that were woken."""
+
+    @property
+    def awake(self) -> bool:
+        """Whether entries are judged: not while it rests, nor while what they wait for has holes."""
+        return self.resting == 0 and self.presence.sure
+
+    def judge(
+        self,
+        rows: Rows,
+        keys: Keys,
+        marks: NDArray[np.int32],
+        moments: NDArray[np.int32],
+        flags: NDArray[np.uint8],
+    ) -> int:
+        """Suspend entries whose keys are not there at their moments, and clear their flags; how many."""
+        before = flags.copy()
+        self.presence.find(keys, marks, moments, flags)
+        failed = np.flatnonzero(before != flags)
+        self.blacklist.suspend(rows[failed], keys[failed])
+        self.suspended += len(failed)
+        return len(failed)
 
 
 @define(eq=False)
@@ -65,9 +92,10 @@ class Unit:
     edges: list[Edge] = field(factory=list)
     path: list[tuple[Halt, Hop]] = field(factory=list)
     """The STAIRs above, and the hops by which its entries get there."""
+    arrived: int = 0
     suspended: int = 0
     resumed: int = 0
-    admitted: int = 0
+    """Entries so far that came, those that were suspended, and those of them that came back."""
 
 
 Schedule = list["Halt | Unit"]

@@ -174,3 +174,20 @@ def list_live(state, streams, marks, out):
                 out[found, j] = records[slot, ROWS + j]
             found += 1
     return found
+
+
+@kernel(nb.int64(STATE, nb.int64, nb.int64, FLAGS))
+def hide(state, component, first, chosen):
+    """Take entries out of their chains whose component is a chosen row, counted from row ``first``; how many.
+
+    Their links are cleared; `relink` makes the chains anew.
+    """
+    records, _, _, meta = state
+    mask, hidden = records.shape[0] - 1, 0
+    for entry in range(meta[LOW], meta[TAIL]):
+        slot = np.uint64(entry & mask)
+        place = np.int64(np.int32(records[slot, ROWS + component] - np.int32(first)))
+        if 0 <= place < chosen.shape[0] and chosen[place] != 0 and records[slot, NEXT] != np.int32(entry):
+            records[slot, NEXT] = np.int32(entry)
+            hidden += 1
+    return hidden

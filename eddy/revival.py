@@ -1,0 +1,87 @@
+"""Coming back: what has waited is linked where it belongs and joined with all that is there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eddy.blacklist import Rows
+from eddy.demand import Unit
+from eddy.presence import keys_of
+from stairs import Ring, Stair
+from stairs.waiting_kernels import append_entries, link_rows, relink
+
+if TYPE_CHECKING:
+    from eddy.router import Router
+
+Marks = NDArray[np.int32]
+
+STEPS = 4
+"""Steps along the chains of a leaf, for each of its rows, before all its chains are made anew instead."""
+
+
+class Revival:
+    """Takes rows and composites along their itineraries, as older than every event of the batch.
+
+    ``marks`` say what they meet (`Router.hop`). Nothing goes to the results: a result without an event of the batch
+    would have had a partner all the time.
+    """
+
+    def __init__(self, router: Router) -> None:
+        self.router = router
+
+    def rows(self, unit: Unit, numbers: NDArray[np.int32], marks: Marks) -> None:
+        """Rows of a stream can be found again."""
+        assert unit.state is not None
+        unit.resumed += len(numbers)
+        numbers = numbers[np.argsort(-numbers)]
+        for leaf in unit.state.stairs.values():
+            done = link_rows(leaf.state, numbers, STEPS * (leaf.tail - leaf.low))
+            if done < len(numbers):
+                relink(leaf.state, numbers[done:])
+        self._reopen(unit, numbers)
+        if unit.path:
+            own = unit.path[0][1].source
+            assert isinstance(own, Stair)
+            rows = numbers.reshape(-1, 1)
+            entries = self.router.take(1)
+            entries.reserve(len(rows))
+            append_entries(entries.state, rows, keys_of([(0, own)], rows))
+            self._carry(unit, entries, entries.base, entries.tail, marks)
+            self.router.give(entries)
+
+    def composites(self, unit: Unit, rows: Rows, marks: Marks) -> None:
+        """The same for composites, which are stored now."""
+        stair = unit.stair
+        assert stair is not None
+        unit.resumed += len(rows)
+        start = stair.tail
+        stair.reserve(len(rows))
+        append_entries(stair.state, np.ascontiguousarray(rows), np.zeros(len(rows), np.int64))
+        self.router.rekey(unit.recipe, stair, start, stair.tail)
+        stair.insert(start, stair.tail)
+        self._carry(unit, stair, start, stair.tail, marks)
+
+    def _reopen(self, unit: Unit, numbers: NDArray[np.int32]) -> None:
+        """Holes are known by the rows of a leaf: those that come back must be passed once more."""
+        assert unit.state is not None
+        newest = int(self.router.newest[unit.streams[0]])
+        behind = (np.int64(newest).astype(np.int32) - numbers).astype(np.uint32).astype(np.int64)
+        leaves = {id(leaf) for leaf in unit.state.stairs.values()}
+        for stair in self.router.every_stair:
+            if stair.holes is not None and id(stair.carrier) in leaves:
+                stair.holes.reopen(newest - behind)
+
+    def _carry(self, unit: Unit, source: Ring, start: int, stop: int, marks: Marks) -> None:
+        """Take entries to the STAIRs above."""
+        for halt, hop in unit.path:
+            if start == stop:
+                return
+            assert halt.stair is not None
+            first = halt.out.tail
+            self.router.hop(hop, source, start, stop, halt.out, marks)
+            self.router.rekey(halt.recipe, halt.out, first, halt.out.tail)
+            halt.stair.insert(first, halt.out.tail)
+            source, start, stop = halt.out, first, halt.out.tail
