@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eddy.explain import key_text
+from eddy.feedback_census import take_feedback_census
 from eddy.itinerary import StairId
 from eddy.statistics import StairStatistics, Statistics, StreamStatistics
 
@@ -26,7 +27,14 @@ def take_census(engine: Eddy) -> Statistics:
         for i, s in enumerate(engine._streams)
     )
     stairs = engine._router.census() if engine.query.minus else tuple(_stairs(engine, marks))
-    held = sum(s.bytes for s in streams) + sum(s.bytes for s in stairs)
+    suspension = engine._router.suspension
+    feedback = (
+        None
+        if suspension is None
+        else take_feedback_census(engine.query, suspension, lowwater.lows, lowwater.counts)
+    )
+    held = 0 if feedback is None else feedback.bytes
+    held += sum(s.bytes for s in streams) + sum(s.bytes for s in stairs)
     return Statistics(
         plan=engine.plan,
         events=engine._events,
@@ -43,6 +51,7 @@ def take_census(engine: Eddy) -> Statistics:
         streams=streams,
         stairs=stairs,
         history=engine._changes.history,
+        feedback=feedback,
     )
 
 

@@ -161,6 +161,8 @@ class Chain:
     def foresee(self, parts: Sequence[Part]) -> None:
         """A difference has no holes that could be filled before."""
 
+    suspension = None
+
     def attend(self, policy: Feedback) -> None:
         """A row that nothing matches is a result: nothing can wait."""
 

@@ -19,13 +19,20 @@ from eddy.blacklist import Blacklist, Rows
 from eddy.itinerary import Key, StairId, Streams
 from eddy.leaf import StreamState
 from eddy.plan import Join, Leaf, Node, Orderings
-from eddy.presence import Anything, Parted, Parts, Presence, Whole
+from eddy.presence import Anything, Filtered, Parted, Parts, Presence, Whole
 from eddy.track import Track
 from stairs import Stair
 from stairs.holes import Keys
 
 if TYPE_CHECKING:
     from policies import Feedback
+
+
+WORTH, SCAN = 3.0, 0.05
+"""What a probe, or a composite that is made, costs, and an entry that is scanned, where a look at a key costs 1."""
+
+SEEN = 4
+"""A fan-out is seen only where one entry in so many can be found: that of the last few says little."""
 
 
 @define(eq=False)
@@ -50,6 +57,8 @@ class Edge:
     returned: int = 0
     looked: int = 0
     """Since the last review: entries judged, those suspended, those that came back, and keys looked up for that."""
+    worth: float = 1.0
+    """What it spares to suspend one entry, in such looks."""
     suspended: int = 0
     resumed: int = 0
     """Entries so far that began to wait here, and those that were woken."""
@@ -90,12 +99,35 @@ class Unit:
     recipe: Recipe = None
     """How composites get their key."""
     edges: list[Edge] = field(factory=list)
+    above: Unit | None = None
+    """What it makes with its sibling."""
     path: list[tuple[Halt, Hop]] = field(factory=list)
     """The STAIRs above, and the hops by which its entries get there."""
     arrived: int = 0
     suspended: int = 0
     resumed: int = 0
     """Entries so far that came, those that were suspended, and those of them that came back."""
+    made: int = 0
+    """Of composites: how many were stored."""
+    fanout: float = 0.0
+    """Composites that an entry makes with its sibling."""
+    counted: tuple[int, int, int] = (0, 0, 0)
+    """Entries that came, those that could be found, and composites that were made of them, when it was last seen."""
+
+    def look(self, nested: bool) -> float:
+        """See what an entry costs that can be found, in looks."""
+        if not self.path:
+            return WORTH
+        made = 0 if self.above is None else self.above.made
+        entries, visible = self.arrived, self.arrived - self.suspended + self.resumed
+        came, found, composites = (
+            now - then for now, then in zip((entries, visible, made), self.counted, strict=True)
+        )
+        self.counted = entries, visible, made
+        if found > 0 and SEEN * found >= came:
+            self.fanout = composites / found
+        scanned = sum(hop.target.tail - hop.target.low for _, hop in self.path) if nested else 0
+        return WORTH * (1 + self.fanout) + scanned * SCAN
 
 
 Schedule = list["Halt | Unit"]
@@ -133,7 +165,9 @@ class Designer:
                 self._edge(unit, (other,))
         return self.units, [*self.units, *self.track.halts]
 
-    def _tree(self, node: Node, above: Sequence[tuple[Streams, Streams | None]]) -> Iterator[Halt | Unit]:
+    def _tree(
+        self, node: Node, above: Sequence[tuple[Streams, Streams | None]], parent: Unit | None = None
+    ) -> Iterator[Halt | Unit]:
         """``above``: for each ancestor, from the parent up, its streams, and those of its side that is waited for."""
         streams = self._numbers(node)
         unit = None
@@ -146,6 +180,7 @@ class Designer:
                 halt, recipe = self._halts[streams], self.binder.recipe(wanted)
                 unit = Unit(streams, None, self.track.stairs[wanted], halt, recipe)
             self.units.append(unit)
+            unit.above = parent
             below = streams
             for ancestor, _ in above[:-1]:
                 halt = self._halts[ancestor]
@@ -161,8 +196,8 @@ class Designer:
             waiting, other = (node.left, node.right)
             if not self.policy.waits(len(left), len(right)):
                 waiting, other = other, waiting
-            yield from self._tree(other, [(streams, None), *above])
-            yield from self._tree(waiting, [(streams, self._numbers(other)), *above])
+            yield from self._tree(other, [(streams, None), *above], unit)
+            yield from self._tree(waiting, [(streams, self._numbers(other)), *above], unit)
             yield self._halts[streams] if above else self.track.halts[-1]
         elif unit is not None:
             yield unit
@@ -196,4 +231,7 @@ class Designer:
         stair = self.track.stairs[wanted]
         if not classes:
             return Anything(stair)
-        return Whole(stair) if wanted.key == key else Parted(stair, self.binder.parts(key, opposite))
+        if wanted.key == key:
+            return Whole(stair)
+        kind = Filtered if self.policy.filters else Parted
+        return kind(stair, self.binder.parts(key, opposite))

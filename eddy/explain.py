@@ -6,7 +6,7 @@ from eddy.chain_plan import Subtractions
 from eddy.itinerary import Key
 from eddy.plan import Join, Leaf, Node, Orderings, Plan
 from eddy.query import Query
-from eddy.statistics import StairStatistics, Statistics, StreamStatistics
+from eddy.statistics import EdgeStatistics, StairStatistics, Statistics, StreamStatistics
 
 
 def key_text(query: Query, key: Key) -> str:
@@ -37,6 +37,8 @@ def explain(query: Query, plan: Plan | Subtractions, statistics: Statistics) -> 
         lines += [f"  {_stream(query, streams[name])}" for name in query.names]
     else:
         _node(query, plan, streams, stairs, "", "", lines)
+    if statistics.feedback is not None:
+        lines += [_edge(edge) for edge in statistics.feedback.edges]
     return "\n".join(lines)
 
 
@@ -62,6 +64,12 @@ def _node(
 def _stream(query: Query, stream: StreamStatistics) -> str:
     window = query.streams[stream.name].window
     return f"{stream.name} {window}: {stream.live:,} live of {stream.rows:,} rows, {_size(stream.bytes)}"
+
+
+def _edge(edge: EdgeStatistics) -> str:
+    what = f"{edge.name} for {edge.opposite} by {edge.key}"
+    rests = ", resting" if edge.resting else ""
+    return f"blacklist of {what}: {edge.waiting:,} waiting of {edge.suspended:,} suspended{rests}"
 
 
 def _state(stair: StairStatistics) -> str:

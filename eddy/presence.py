@@ -10,12 +10,17 @@ from numpy.typing import NDArray
 from stairs import Stair
 from stairs.holes import Keys
 from stairs.key_kernels import mix_into, read_component_keys
-from stairs.presence_kernels import enter_parts, find_any, find_keys, find_parts
+from stairs.presence_kernels import enter_bits, enter_parts, find_any, find_bits, find_keys, find_parts
+from stairs.ring import power_of_two
 from stairs.stair import REFRESH
 from stairs.waiting_kernels import gather_keys
 
 Parts = list[tuple[int, Stair]]
 """For each attribute a component that carries it, and its leaf under that attribute."""
+
+
+LEAST = 256
+"""Bytes of a filter."""
 
 
 def keys_of(parts: Parts, rows: NDArray[np.int32]) -> Keys:
@@ -24,6 +29,17 @@ def keys_of(parts: Parts, rows: NDArray[np.int32]) -> Keys:
     for i, (component, leaf) in enumerate(parts):
         part = keys if i == 0 else np.empty(len(rows), np.int64)
         gather_keys(leaf.state, np.ascontiguousarray(rows[:, component]), part)
+        if i > 0:
+            mix_into(keys, part)
+    return keys
+
+
+def part_keys(stair: Stair, parts: Parts, start: int, stop: int) -> Keys:
+    """The same for the entries start..stop of a STAIR."""
+    keys = np.zeros(stop - start, np.int64)
+    for i, (component, leaf) in enumerate(parts):
+        part = keys if i == 0 else np.empty(stop - start, np.int64)
+        read_component_keys(stair.state, start, component, leaf.state, part)
         if i > 0:
             mix_into(keys, part)
     return keys
@@ -76,12 +92,31 @@ class Whole(Presence):
         return keys_of([(0, stair)], rows.reshape(-1, 1))
 
 
-class Parted(Presence):
-    """By a part of its key: a directory of all entries, brought up to date when it is asked."""
+class ByPart(Presence):
+    """By a part of the key, which entries get from the leaves of their components."""
 
     def __init__(self, stair: Stair, parts: Parts) -> None:
         super().__init__(stair)
         self.parts = parts
+        self._read = (0, 0, np.empty(0, np.int64))
+
+    def fresh(self, revealed: NDArray[np.int32]) -> Keys:
+        return self._keys(self.stair.base, self.stair.tail)
+
+    def _keys(self, start: int, stop: int) -> Keys:
+        """The parts of the entries start..stop; what was read last is remembered, since it is asked for twice."""
+        first, last, keys = self._read
+        if not (first <= start and stop <= last):
+            keys, first = part_keys(self.stair, self.parts, start, stop), start
+            self._read = start, stop, keys
+        return keys[start - first : stop - first]
+
+
+class Parted(ByPart):
+    """By a directory of all entries, brought up to date when it is asked."""
+
+    def __init__(self, stair: Stair, parts: Parts) -> None:
+        super().__init__(stair, parts)
         self._seen = self._built = 0
         self._directory: tuple[NDArray[np.int32], ...] = ()
 
@@ -93,9 +128,6 @@ class Parted(Presence):
         self._catch_up()
         stair = self.stair
         find_parts(stair.state, stair.streams, self._directory, keys, marks, moments, flags)
-
-    def fresh(self, revealed: NDArray[np.int32]) -> Keys:
-        return self._keys(self.stair.base, self.stair.tail)
 
     def _catch_up(self) -> None:
         stair = self.stair
@@ -110,14 +142,43 @@ class Parted(Presence):
             enter_parts(stair.state, start, self._keys(start, tail), self._directory)
         self._seen = tail
 
-    def _keys(self, start: int, stop: int) -> Keys:
-        keys = np.zeros(stop - start, np.int64)
-        for i, (component, leaf) in enumerate(self.parts):
-            part = keys if i == 0 else np.empty(stop - start, np.int64)
-            read_component_keys(self.stair.state, start, component, leaf.state, part)
-            if i > 0:
-                mix_into(keys, part)
-        return keys
+
+class Filtered(ByPart):
+    """By a Bloom filter, which may say that something is there which is not.
+
+    Entries that have died stay in it until it is made anew, when half as many have come as it was made of.
+    """
+
+    def __init__(self, stair: Stair, parts: Parts) -> None:
+        super().__init__(stair, parts)
+        self._bits = np.zeros(LEAST, np.uint8)
+        self._seen = self._room = -1
+
+    @property
+    def nbytes(self) -> int:  # type: ignore[override]
+        return self._bits.nbytes
+
+    def find(self, keys, marks, moments, flags):  # type: ignore[no-untyped-def]
+        if len(keys):
+            self._catch_up(marks, int(moments.min()))
+            find_bits(self._bits, keys, flags)
+
+    def _catch_up(self, marks: NDArray[np.int32], moment: int) -> None:
+        stair, low, tail = self.stair, self.stair.low, self.stair.tail
+        start = max(self._seen, low)
+        if self._room < 0 or tail - start > self._room:
+            keys = part_keys(stair, self.parts, low, tail)
+            self._bits = np.zeros(max(LEAST, power_of_two(2 * len(keys))), np.uint8)
+            entered = enter_bits(stair.state, stair.streams, low, keys, marks, moment, self._bits)
+            fitting = max(LEAST, power_of_two(2 * (entered + entered // 2)))
+            if fitting < len(self._bits):  # most are dead
+                self._bits = np.zeros(fitting, np.uint8)
+                enter_bits(stair.state, stair.streams, low, keys, marks, moment, self._bits)
+            self._room = max(LEAST // 4, entered // 2)
+        elif start < tail:
+            keys = self._keys(start, tail)
+            self._room -= enter_bits(stair.state, stair.streams, start, keys, marks, moment, self._bits)
+        self._seen = tail
 
 
 class Anything(Presence):

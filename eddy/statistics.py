@@ -85,6 +85,52 @@ class MigrationStatistics:
 
 
 @frozen
+class EdgeStatistics:
+    """Entries of one node of the plan that wait for entries of another, with which they meet higher up."""
+
+    name: str
+    """What waits: a stream, or the streams of a STAIR."""
+    opposite: str
+    """What it waits for."""
+    key: str
+    """The attributes that must be there, in one entry; "anything" if any entry will do."""
+    waiting: int
+    """Live entries in the blacklist."""
+    suspended: int
+    """Entries so far that began to wait here."""
+    resumed: int
+    """Those that were woken."""
+    resting: bool
+    """Nothing is judged for the time being, because it did not pay."""
+
+
+@frozen
+class FeedbackStatistics:
+    """What feedback has spared. Rows by default: a row that waits for one thing and then for another counts once."""
+
+    policy: str
+    suspended: int
+    resumed: int
+    """Rows that came back since a partner had come, or because the plan was changed."""
+    dropped: int
+    """Rows that left their window before a partner came."""
+    waiting: int
+    composites_suspended: int
+    composites_resumed: int
+    composites_avoided: int
+    """Estimated: what all rows would have made, if those that waited had as many partners as the others, less what was
+    made."""
+    bytes: int
+    """What blacklists and directories take."""
+    bytes_saved: int
+    """Estimated in the same way for the composites that would be live now, less ``bytes``."""
+    seconds: float = field(eq=False)
+    """Time spent on judging, waking and bringing back."""
+    edges: tuple[EdgeStatistics, ...]
+    """Of the current plan."""
+
+
+@frozen
 class Statistics:
     """One engine."""
 
@@ -101,6 +147,8 @@ class Statistics:
     stairs: tuple[StairStatistics, ...]
     history: tuple[MigrationStatistics, ...] = ()
     """The last 64 migrations that are over, oldest first, and then those under way."""
+    feedback: FeedbackStatistics | None = None
+    """None where the policy never judges anything."""
 
     @property
     def complete(self) -> bool:

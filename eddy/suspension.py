@@ -22,7 +22,7 @@ from eddy.binding import Halt
 from eddy.blacklist import Rows
 from eddy.demand import Designer, Edge, Unit
 from eddy.intake import Part
-from eddy.itinerary import Key
+from eddy.itinerary import Key, Streams
 from eddy.late import suspend_late
 from eddy.leaf import NONE, StreamState
 from eddy.presence import keys_of
@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 
 TRIAL = 8
 """Batches after which an edge is reviewed."""
+
+RELEASED = 4
+"""What waits at an edge that begins to rest is let go if that costs no more than to look for it so many times over."""
 
 LATE, SOME = 4, 32
 """Rows in the windows are judged again when one in so many of them is new, but not for fewer new rows than SOME."""
@@ -63,8 +66,8 @@ class Suspension:
         self._watching = False
         self._whole = True
         """No STAIR has holes. Else no composite waits: to fill a hole would make it once more."""
-        self._pending: dict[int, NDArray[np.int32]] = {}
-        """Rows that have waited under a former plan, by stream: they are judged anew."""
+        self._pending: dict[Streams, Rows] = {}
+        """What has waited for something that nobody looks for any more: it is judged anew."""
         self._parts: dict[int, Part] = {}
         self._revealed: dict[int, NDArray[np.int32]] = {}
         """Rows that this batch has brought back, by stream."""
@@ -79,6 +82,10 @@ class Suspension:
         if self._programs is None or all(track.program is not program for program in self._programs):
             self._design(track)
         assert self._programs is not None
+        for unit in self.units:
+            if unit.stair is not None:
+                low, high = unit.stair.delta
+                unit.made += high - low
         self._whole = all(stair.complete for stair in track.stairs.values())
         self._watching = bool(self._pending) or any(
             edge.resting == 0 or edge.blacklist.waiting for unit in self.units for edge in unit.edges
@@ -96,7 +103,7 @@ class Suspension:
         plain = compile_program(track.halts)
         for unit in self.units:
             if unit.state is not None:
-                unit.state.suspended = partial(self._suspended, unit)
+                unit.state.suspended = partial(self.suspended, unit)
             elif unit.stair is not None:
                 unit.stair.forewarned = self._release_composites
                 if unit.edges:
@@ -108,18 +115,21 @@ class Suspension:
         """Remember the rows that wait, apart from what they wait for."""
         for unit in self.units:
             if unit.state is not None:
-                rows = self._suspended(unit)
+                rows = self.suspended(unit)
                 unit.state.suspended = partial(np.copy, rows)
                 if len(rows):
-                    self._pending[unit.streams[0]] = rows
+                    self._pending[unit.streams] = rows.reshape(-1, 1)
             unit.edges = []
         self.former += self.units
 
-    def _suspended(self, unit: Unit) -> NDArray[np.int32]:
-        """The rows of a stream that wait."""
-        floor = self.router.floor[0]
-        found = [edge.blacklist.rows(floor)[:, 0] for edge in unit.edges if edge.blacklist.waiting]
-        return np.concatenate((self._pending.get(unit.streams[0], NONE), *found))
+    def suspended(self, unit: Unit, marks: NDArray[np.int32] | None = None) -> NDArray[np.int32]:
+        """The rows of a stream that wait and are live at the marks, or when the last batch began."""
+        marks, s = self.router.floor[0] if marks is None else marks, unit.streams[0]
+        found = [edge.blacklist.rows(marks)[:, 0] for edge in unit.edges if edge.blacklist.waiting]
+        rows = np.concatenate(
+            (self._pending[unit.streams][:, 0] if unit.streams in self._pending else NONE, *found)
+        )
+        return rows[rows - marks[s] >= 0]
 
     def begin(self, lows: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
         """Begin a batch: what has left its window need not wait any longer."""
@@ -128,11 +138,13 @@ class Suspension:
         for unit in self.units:
             for edge in unit.edges:
                 edge.blacklist.begin(floor[0], lows, counts)
-                self._consider(edge)
         if self._new > max(SOME, int((counts - lows).sum()) // LATE):
             self._new = 0
             if self._whole and self._watching:
                 suspend_late(self.units, floor)
+        for unit in self.units:
+            for edge in unit.edges:
+                self._consider(unit, edge)
         self.seconds += time.perf_counter() - start
 
     def review(self) -> None:
@@ -141,14 +153,19 @@ class Suspension:
             for edge in unit.edges:
                 edge.blacklist.review(self.router.floor[0])
 
-    def _consider(self, edge: Edge) -> None:
+    def _consider(self, unit: Unit, edge: Edge) -> None:
         """Now and then the policy is asked whether an edge is worth its while."""
         if edge.resting > 0:
             edge.resting -= 1
             return
         edge.batches += 1
         if edge.batches >= TRIAL and edge.judged + edge.looked:
+            edge.worth = unit.look(self.router.binder.nested)
             edge.resting = edge.patience = self.policy.rest(edge)
+            if edge.resting and 0 < edge.blacklist.waiting * edge.worth <= RELEASED * edge.looked:
+                rows = edge.blacklist.wake_all(self.router.floor[0])
+                edge.resumed += len(rows)
+                self._pending[unit.streams] = np.concatenate((*self._waiting(unit.streams), rows))
             edge.batches = edge.judged = edge.failed = edge.returned = edge.looked = 0
 
     def hold(self, parts: Sequence[Part]) -> bool:
@@ -205,11 +222,7 @@ class Suspension:
 
     def _woken(self, unit: Unit) -> Rows:
         """Entries that waited for something which this batch has brought, and wait for nothing else."""
-        floor, found = self.router.floor, []
-        if self._pending and unit.state is not None:
-            s = unit.streams[0]
-            rows = self._pending.pop(s, NONE)
-            found.append(rows[rows - floor[0, s] >= 0].reshape(-1, 1))
+        floor, found = self.router.floor, self._waiting(unit.streams)
         for edge in unit.edges:
             if edge.blacklist.waiting:
                 opposite = edge.opposite
@@ -227,6 +240,13 @@ class Suspension:
         flags, moments = np.ones(len(rows), np.uint8), np.zeros(len(rows), np.int32)
         self._judge(unit, rows, partial(_keys, rows), floor, moments, flags)
         return rows[flags.view(np.bool_)]
+
+    def _waiting(self, streams: Streams) -> list[Rows]:
+        """What is to be judged anew, once, without what is dead."""
+        if streams not in self._pending:
+            return []
+        rows = self._pending.pop(streams)
+        return [rows[(rows - self.router.floor[0, list(streams)] >= 0).all(axis=1)]]
 
     @staticmethod
     def _judge(
@@ -273,8 +293,8 @@ class Suspension:
             self.prepare()
         for unit in self.units:
             if unit.state is not None:
-                rows = self._suspended(unit)
-                self._pending.pop(unit.streams[0], None)
+                rows = self.suspended(unit)
+                self._pending.pop(unit.streams, None)
                 for edge in unit.edges:
                     edge.resumed += len(edge.blacklist.wake_all(self.router.floor[0]))
                 if len(rows):

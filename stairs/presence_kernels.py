@@ -105,3 +105,39 @@ def find_any(state, streams, marks, moment, first, last):
             break
         last -= 1
     return last
+
+
+@part
+def two_bits(key, size):
+    """The two bits of a part in a filter of ``size`` bytes (a power of two)."""
+    x = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
+    x = x ^ (x >> np.uint64(29))
+    mask = np.uint64(8 * size - 1)
+    return x & mask, (x >> np.uint64(32)) & mask
+
+
+@kernel(nb.int64(STATE, LONGS, nb.int64, LONGS, RECORDS, nb.int64, FLAGS))
+def enter_bits(state, streams, start, keys, marks, moment, bits):
+    """Enter the parts of the live entries from ``start`` on, which are ``keys``, into a Bloom filter; how many."""
+    records, entered = state[0], 0
+    mask, seven = records.shape[0] - 1, np.uint64(7)
+    for i in range(keys.shape[0]):
+        entry = start + i
+        if is_live(records, np.uint64(entry & mask), entry, streams, marks, moment):
+            one, two = two_bits(keys[i], bits.shape[0])
+            bits[one >> np.uint64(3)] |= np.uint8(1) << np.uint8(one & seven)
+            bits[two >> np.uint64(3)] |= np.uint8(1) << np.uint8(two & seven)
+            entered += 1
+    return entered
+
+
+@kernel(nb.void(FLAGS, LONGS, FLAGS))
+def find_bits(bits, keys, flags):
+    """Clear the flags of parts that are surely not in a Bloom filter."""
+    seven = np.uint64(7)
+    for i in range(keys.shape[0]):
+        one, two = two_bits(keys[i], bits.shape[0])
+        first = (bits[one >> np.uint64(3)] >> np.uint8(one & seven)) & np.uint8(1)
+        second = (bits[two >> np.uint64(3)] >> np.uint8(two & seven)) & np.uint8(1)
+        flags[i] &= first & second

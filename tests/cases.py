@@ -41,7 +41,14 @@ TECHNIQUES = [
 ]
 """Every technique that emits results in the order of their latest events, with all that changes what it does."""
 
-FEEDBACK = [NoFeedback(), Doe(), Mns(), Mns(restraint=False), Mns(levels=1, restraint=False)]
+FEEDBACK = [
+    NoFeedback(),
+    Doe(),
+    Mns(),
+    Mns(restraint=False),
+    Mns(detect="bloom", restraint=False),
+    Mns(1, "bloom", False),
+]
 """Every feedback policy, with all that changes what it does."""
 
 

@@ -27,6 +27,14 @@ class Edge(Protocol):
         """Keys that were looked up since then, for those that wait."""
 
     @property
+    def batches(self) -> int:
+        """Batches since then."""
+
+    @property
+    def worth(self) -> float:
+        """What it spares to suspend one entry, where a look at a key costs 1."""
+
+    @property
     def patience(self) -> int:
         """Batches for which it rested the last time."""
 
@@ -40,6 +48,11 @@ class Feedback(ABC):
 
     watches: ClassVar[bool] = True
     """Whether it ever judges anything; if not, it costs nothing."""
+
+    @property
+    def filters(self) -> bool:
+        """Whether to look for a part of a key in a Bloom filter, which is small and may take one for another."""
+        return False
 
     @abstractmethod
     def judges(self, components: int, attributes: Sequence[int]) -> Sequence[int] | None:

@@ -12,6 +12,9 @@ from policies.feedback.base import Edge, Feedback
 LONGEST = 1 << 10
 """Batches that an edge rests at the most."""
 
+BATCH = 1000
+"""What a batch costs however small it is, where a look at a key costs 1."""
+
 
 @frozen
 class Mns(Feedback):
@@ -26,10 +29,14 @@ class Mns(Feedback):
     known by its values, and lives as long as anything waits for them; what comes back is processed like an arrival,
     and may wake others. Components that lie on both sides of a join (Type II) are not judged together.
 
+    ``detect="bloom"`` looks for parts of a key in Bloom filters instead of directories: they take a tenth of the space,
+    and miss some of what could wait.
+
     Where judging costs more than it saves, an edge rests and tries again later (``restraint=False``: it never rests).
     """
 
     levels: int | None = field(default=None)
+    detect: str = field(default="exact")
     restraint: bool = field(default=True)
 
     @levels.validator
@@ -37,10 +44,20 @@ class Mns(Feedback):
         if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
             raise ValueError(f"Mns(levels=...) is a number of components, 1 or more, or None, not {value!r}")
 
+    @detect.validator
+    def _check_detect(self, attribute: Any, value: Any) -> None:
+        if value not in ("exact", "bloom"):
+            raise ValueError(f"Mns(detect=...) is 'exact' or 'bloom', not {value!r}")
+
     @restraint.validator
     def _check_restraint(self, attribute: Any, value: Any) -> None:
         if not isinstance(value, bool):
             raise ValueError(f"Mns(restraint=...) is True or False, not {value!r}")
+
+    @property
+    def filters(self) -> bool:
+        """With ``detect="bloom"``."""
+        return self.detect == "bloom"
 
     def judges(self, components: int, attributes: Sequence[int]) -> Sequence[int] | None:
         """All attributes; without any, a composite waits for nothing that its rows do not wait for."""
@@ -49,8 +66,8 @@ class Mns(Feedback):
         return attributes if components == 1 or attributes else None
 
     def rest(self, edge: Edge) -> int:
-        """Rest where less than one look in sixteen has spared a row."""
-        spared = edge.failed - edge.returned
-        if not self.restraint or 16 * spared >= edge.judged + edge.looked:
+        """Rest where it has cost more than it has spared."""
+        cost = edge.judged + edge.looked + BATCH * edge.batches
+        if not self.restraint or (edge.failed - edge.returned) * edge.worth >= cost:
             return 0
         return min(LONGEST, max(8, 2 * edge.patience))
