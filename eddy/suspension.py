@@ -37,11 +37,12 @@ if TYPE_CHECKING:
     from eddy.router import Router
     from policies import Feedback
 
-TRIAL = 8
+TRIAL = 4
 """Batches after which an edge is reviewed."""
 
 RELEASED = 4
-"""What waits at an edge that begins to rest is let go if that costs no more than to look for it so many times over."""
+"""What waits at an edge that begins to rest is let go if so many times as much was judged there: many rows at once would
+delay a batch, and go by themselves."""
 
 LATE, SOME = 4, 32
 """Rows in the windows are judged again when one in so many of them is new, but not for fewer new rows than SOME."""
@@ -162,7 +163,7 @@ class Suspension:
         if edge.batches >= TRIAL and edge.judged + edge.looked:
             edge.worth = unit.look(self.router.binder.nested)
             edge.resting = edge.patience = self.policy.rest(edge)
-            if edge.resting and 0 < edge.blacklist.waiting * edge.worth <= RELEASED * edge.looked:
+            if edge.resting and 0 < RELEASED * edge.blacklist.waiting <= edge.judged:
                 rows = edge.blacklist.wake_all(self.router.floor[0])
                 edge.resumed += len(rows)
                 self._pending[unit.streams] = np.concatenate((*self._waiting(unit.streams), rows))

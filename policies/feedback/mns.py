@@ -9,8 +9,8 @@ from attrs import field, frozen
 
 from policies.feedback.base import Edge, Feedback
 
-LONGEST = 1 << 10
-"""Batches that an edge rests at the most."""
+SHORTEST, LONGEST = 16, 4096
+"""Batches that an edge rests: four times as many each time that it did not pay."""
 
 BATCH = 1000
 """What a batch costs however small it is, where a look at a key costs 1."""
@@ -70,4 +70,4 @@ class Mns(Feedback):
         cost = edge.judged + edge.looked + BATCH * edge.batches
         if not self.restraint or (edge.failed - edge.returned) * edge.worth >= cost:
             return 0
-        return min(LONGEST, max(8, 2 * edge.patience))
+        return min(LONGEST, max(SHORTEST, 4 * edge.patience))
