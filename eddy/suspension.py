@@ -41,8 +41,8 @@ TRIAL = 4
 """Batches after which an edge is reviewed."""
 
 RELEASED = 4
-"""What waits at an edge that begins to rest is let go if so many times as much was judged there: many rows at once would
-delay a batch, and go by themselves."""
+"""What waits at an edge that begins to rest is let go if so many times as much was judged there: many rows at once
+would delay a batch, and they go by themselves."""
 
 LATE, SOME = 4, 32
 """Rows in the windows are judged again when one in so many of them is new, but not for fewer new rows than SOME."""
@@ -223,7 +223,7 @@ class Suspension:
 
     def _woken(self, unit: Unit) -> Rows:
         """Entries that waited for something which this batch has brought, and wait for nothing else."""
-        floor, found = self.router.floor, self._waiting(unit.streams)
+        floor, found = self._now, self._waiting(unit.streams)
         for edge in unit.edges:
             if edge.blacklist.waiting:
                 opposite = edge.opposite
@@ -247,7 +247,7 @@ class Suspension:
         if streams not in self._pending:
             return []
         rows = self._pending.pop(streams)
-        return [rows[(rows - self.router.floor[0, list(streams)] >= 0).all(axis=1)]]
+        return [rows[(rows - self._now[0, list(streams)] >= 0).all(axis=1)]]
 
     @staticmethod
     def _judge(
@@ -268,10 +268,15 @@ class Suspension:
                 left -= failed
         return before - left
 
+    @property
+    def _now(self) -> Marks:
+        """The marks at the first event of the batch: what is dead by these is so for all of it."""
+        return self.router.marks[:1] if len(self.router.marks) else self.router.floor
+
     def _before(self) -> Marks:
         """Marks for entries older than every event of the batch, which meet only their like: nothing that has come
         with the batch is live by these."""
-        return np.vstack((self.router.floor, self.router.newest.astype(np.int32)))
+        return np.vstack((self._now, self.router.newest.astype(np.int32)))
 
     # -- between batches -------------------------------------------------------------------------------------------
 
