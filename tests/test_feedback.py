@@ -1,0 +1,299 @@
+"""Feedback: what waits, when it comes back, what it spares, and when it is not worth its while."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+
+import numpy as np
+import pytest
+
+import eddy
+from eddy import late, suspension
+from policies import Doe, Feedback, HybMig, Jisc, Mns, NoFeedback
+from tests.cases import TECHNIQUES
+from tests.strategies import Pick, tree
+
+TIRELESS = Mns(restraint=False)
+
+
+def clique(names, window):
+    """Every pair of streams is joined on a column of its own."""
+    pairs = [a + b for a, b in itertools.combinations(names, 2)]
+    columns = {s: ["ts", *(pair.lower() for pair in pairs if s in pair)] for s in names}
+    streams = {s: eddy.Stream(dict.fromkeys(columns[s], "int64"), window=window(s)) for s in names}
+    where = [f"{a}.{(a + b).lower()} = {b}.{(a + b).lower()}" for a, b in pairs]
+    return eddy.Query(streams, where=where, select=[f"{s}.ts" for s in names])
+
+
+def feed(query, rng, domain, size, ts, names=None):
+    """A batch of up to ``size`` rows of some streams, with uniform values."""
+    batch = {}
+    for name in names or query.names:
+        n = rng.integers(0, size + 1)
+        columns = query.streams[name].columns
+        batch[name] = {c: rng.integers(0, domain, n) for c in columns} | {
+            "ts": np.sort(ts + rng.integers(0, size, n))
+        }
+    return batch
+
+
+def signed(result):
+    """The rows of a result with their signs, as a multiset."""
+    return Counter(map(tuple, np.column_stack((result.rows, result.sign)).tolist()))
+
+
+POLICIES = [TIRELESS, Mns(1, restraint=False), Mns(2, "bloom", False), Mns(), Doe()]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_feedback_changes_no_result(seed, monkeypatch):
+    """Sparse joins under every policy and technique, while plans change, rows expire and engines are restarted."""
+    pick, rng = Pick(seed), np.random.default_rng(seed)
+    names = "ABCDEF"[: pick.choice([3, 4, 4, 5, 6])]
+    monkeypatch.setattr(suspension, "LATE", pick.choice([4, 50]))
+    monkeypatch.setattr(suspension, "SOME", pick.choice([1, 32]))
+    monkeypatch.setattr(late, "FEW", pick.choice([16, 10**6]))
+    windows = [eddy.Rows, eddy.Range, lambda n: eddy.Tumbling(rows=n)]
+    query = clique(names, lambda _: pick.choice(windows)(pick.integer(5, 80)))
+    options = {
+        "migration": pick.choice(TECHNIQUES),
+        "joins": pick.choice(["hash", "hash", "nested"]),
+        "retractions": pick.chance(20),
+        "batch_size": pick.choice([16, 4096]),
+    }
+
+    def plan():
+        return "stems" if pick.chance(15) else tree(pick, pick.shuffled(names))[1:-1]
+
+    policy, first = POLICIES[seed % len(POLICIES)], plan()
+    plain, tested = (eddy.Eddy(query, first, feedback=p, **options) for p in (NoFeedback(), policy))
+    changes, size, domain = pick.choice([0, 3, 12]), pick.choice([2, 6, 15]), pick.choice([5, 7, 10])
+    some = names
+    for step in range(60):
+        if changes and pick.chance(changes):
+            to = plan()
+            plain.migrate(to)
+            tested.migrate(to)
+        if step % 10 == 0:
+            some = pick.some(names) if pick.chance(50) else names
+        batch = feed(query, rng, domain, size, step * size, some)
+        assert signed(tested.push_all(batch)) == signed(plain.push_all(batch))
+    numbers = tested.statistics().feedback
+    assert numbers.suspended >= numbers.resumed and numbers.dropped >= 0
+
+
+def test_the_composites_of_rows_that_nobody_can_use_are_not_made():
+    """Of six streams, bushy, two are worked for; of the others' composites hardly any are made."""
+    query = clique("ABCDEF", lambda _: eddy.Range(600))
+    plain, tested = (eddy.Eddy(query, "((A B) (C D)) (E F)", feedback=p) for p in (NoFeedback(), TIRELESS))
+    rng = np.random.default_rng(1)
+    for step in range(40):
+        batch = feed(query, rng, 100, 60, 60 * step)
+        assert signed(plain.push_all(batch)) == signed(tested.push_all(batch))
+    live, left = ({"".join(s.streams): s.live for s in e.statistics().stairs} for e in (plain, tested))
+    assert left["EF"] == live["EF"] > 400 and live["CD"] > 400
+    assert left["AB"] * 20 < live["AB"] and left["CD"] * 5 < live["CD"]
+    numbers = tested.statistics().feedback
+    assert numbers.suspended == numbers.resumed + numbers.dropped + numbers.waiting
+    assert numbers.waiting > 500 and numbers.dropped > 1000 and numbers.composites_avoided > 10_000
+    assert numbers.bytes > 0 and numbers.seconds > 0
+    small = eddy.Eddy(query, "((A B) (C D)) (E F)", feedback=Mns(detect="bloom", restraint=False))
+    small.push_all(feed(query, np.random.default_rng(2), 100, 3000, 0))
+    exact = eddy.Eddy(query, "((A B) (C D)) (E F)", feedback=TIRELESS)
+    exact.push_all(feed(query, np.random.default_rng(2), 100, 3000, 0))
+    assert small.statistics().feedback.bytes < exact.statistics().feedback.bytes
+
+
+def three(policy, window=10, **options):
+    """A.x = B.x and A.y = C.y in the plan (A B) C."""
+    columns = {"A": "x y", "B": "x", "C": "y"}
+    streams = {
+        s: eddy.Stream(dict.fromkeys(["ts", *c.split()], "int64"), window=eddy.Range(window))
+        for s, c in columns.items()
+    }
+    query = eddy.Query(streams, where=["A.x = B.x", "A.y = C.y"])
+    return eddy.Eddy(query, "(A B) C", feedback=policy, **options)
+
+
+def test_a_row_whose_last_partner_has_left_is_suspended_late(monkeypatch):
+    """Its composites go with it, and when it comes back there is each of them once."""
+    monkeypatch.setattr(suspension, "SOME", 1)
+    monkeypatch.setattr(suspension, "LATE", 10**9)
+    engine = three(TIRELESS, window=10)
+    engine.push("C", {"ts": [0], "y": [7]})
+    engine.push("B", {"ts": [8, 8, 8], "x": [1, 1, 1]})
+    assert len(engine.push("A", {"ts": [9, 9], "x": [1, 1], "y": [7, 8]})) == 3
+    assert engine.statistics().feedback.waiting == 1 and engine.statistics().stairs[0].live == 3
+    for ts in (11, 12, 13):
+        engine.push("C", {"ts": [ts, ts], "y": [5, 6]})
+    numbers = engine.statistics()
+    assert numbers.feedback.waiting == 2 and numbers.stairs[0].live == 0
+    assert len(engine.push("C", {"ts": [15], "y": [7]})) == 3
+    assert engine.statistics().stairs[0].live == 3
+    assert len(engine.push("B", {"ts": [16], "x": [1]})) == 1
+
+
+def test_a_snapshot_keeps_rows_that_wait(tmp_path):
+    """They are live rows: a loaded engine has them, whatever its policy."""
+    engine = three(TIRELESS)
+    engine.push("B", {"ts": [0], "x": [1]})
+    engine.push("C", {"ts": [0], "y": [5]})
+    engine.push("A", {"ts": [1, 1], "x": [1, 1], "y": [7, None]})
+    assert engine.statistics().feedback.waiting >= 1
+    engine.save(tmp_path / "saved")
+    for policy in (NoFeedback(), TIRELESS, Doe()):
+        loaded = eddy.Eddy.load(tmp_path / "saved", feedback=policy)
+        assert loaded.push("C", {"ts": [2], "y": [7]}).rows.tolist() == [[0, 0, 1]]
+    assert engine.push("C", {"ts": [2], "y": [7]}).rows.tolist() == [[0, 0, 1]]
+
+
+def test_why_not_knows_rows_that_wait():
+    """A row that waits was not filtered out."""
+    engine = three(TIRELESS)
+    engine.push("C", {"ts": [0], "y": [5]})
+    engine.push("B", {"ts": [0], "x": [1]})
+    engine.push("A", {"ts": [1], "x": [1], "y": [7]})
+    assert engine.statistics().feedback.waiting >= 1
+    assert engine.why_not(A=0, B=0, C=0).verdict == "predicate"
+
+
+def test_a_batch_wakes_only_what_came_before_it():
+    """A pair that its partner missed within one batch is judged at its own event, and waits for the next partner."""
+    columns = {"A": "x", "B": "k", "C": "x", "D": "x k"}
+    streams = {
+        s: eddy.Stream(dict.fromkeys(["ts", *c.split()], "int64"), window=eddy.Rows(2))
+        for s, c in columns.items()
+    }
+    query = eddy.Query(streams, where=["A.x = C.x", "A.x = D.x", "B.k = D.k"], cross=True)
+    plain, tested = (eddy.Eddy(query, "((A B) C) D", feedback=p) for p in (NoFeedback(), TIRELESS))
+    batches = [
+        {"B": {"ts": [0], "k": [1]}, "C": {"ts": [0], "x": [1]}},
+        {"D": {"ts": [1, 2, 3], "x": [1, 1, 3], "k": [1, 2, 1]}, "A": {"ts": [4], "x": [1]}},
+        {"D": {"ts": [5], "x": [1], "k": [1]}},
+    ]
+    for batch in batches:
+        assert signed(plain.push_all(batch)) == signed(tested.push_all(batch))
+    assert plain.statistics().results == 1
+    assert tested.statistics().feedback.composites_resumed == 1
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=str)
+def test_demoted_keys_and_rows_that_wait(policy):
+    """Holes are filled without what waits, and what comes back is stored only where there is no hole."""
+    query = clique("ABCD", lambda _: eddy.Rows(40))
+    plain, tested = (eddy.Eddy(query, "((A B) C) D", feedback=p) for p in (NoFeedback(), policy))
+    rng = np.random.default_rng(3)
+    for step in range(60):
+        if step % 7 == 3:
+            for stair in tested._router.stairs.values():
+                keys = np.unique(stair.carrier.keys(stair.carrier.low, stair.carrier.tail))
+                stair.demote(keys[rng.random(len(keys)) < 0.5])
+        batch = feed(query, rng, 6, 12, 12 * step)
+        assert signed(plain.push_all(batch)) == signed(tested.push_all(batch))
+
+
+def test_explain_shows_the_blacklists():
+    """Each line says what waits, for what, by which attributes, and how many."""
+    engine = three(TIRELESS)
+    engine.push("C", {"ts": [0], "y": [5]})
+    engine.push("A", {"ts": [1, 1], "x": [1, 2], "y": [7, 8]})
+    text = engine.explain().splitlines()
+    assert "blacklist of A for C by y: 2 waiting of 2 suspended" in text
+    assert "blacklist of B for C by anything: 0 waiting of 0 suspended" in text
+    assert not any("blacklist" in line for line in three(NoFeedback()).explain().splitlines())
+
+
+def test_what_does_not_pay_rests_and_tries_again():
+    """Where every row has a partner nothing is judged after some batches, but now and then; rows are not held up."""
+    engine = three(Mns(), window=10**6)
+    engine.push("C", {"ts": [0], "y": [1]})
+    rested = []
+    for ts in range(60):
+        engine.push_all({"A": {"ts": [ts] * 5, "x": [ts] * 5, "y": [1] * 5}, "B": {"ts": [ts], "x": [ts]}})
+        rested.append(all(edge.resting for edge in engine.statistics().feedback.edges))
+    assert not rested[0] and sum(rested) > 40 and rested.count(False) > 5
+    assert True in rested[: rested.index(True) + 20] and False in rested[rested.index(True) :]
+    assert engine.statistics().results == 300
+    assert not any(edge.resting for edge in _fed(TIRELESS).statistics().feedback.edges)
+
+
+def _fed(policy):
+    engine = three(policy, window=10**6)
+    for ts in range(20):
+        engine.push("A", {"ts": [ts], "x": [ts], "y": [1]})
+    return engine
+
+
+def test_a_policy_that_judges_nothing_costs_nothing():
+    """Without feedback there is nothing in the program of a plan that was not there before."""
+    engine = three(NoFeedback())
+    engine.push("A", {"ts": [1], "x": [1], "y": [7]})
+    assert engine.statistics().feedback is None and engine._router.suspension is None
+    watched = three(TIRELESS)
+    watched.push("A", {"ts": [1], "x": [1], "y": [7]})
+    assert len(watched._router.tracks[0].program.table) > len(engine._router.tracks[0].program.table)
+
+
+def test_set_differences_and_aggregates():
+    """A row that nothing matches is a result of a difference: nothing waits. Aggregates are of the same results."""
+    streams = {s: eddy.Stream({"ts": "int64", "k": "int64"}, window=eddy.Rows(5)) for s in "ABC"}
+    minus = eddy.sql(
+        "SELECT A.k FROM A [ROWS 5] EXCEPT B [ROWS 5] ON A.k = B.k", {s: streams[s] for s in "AB"}
+    )
+    engine = eddy.Eddy(minus, feedback=Mns())
+    assert len(engine.push("A", {"ts": [0], "k": [1]})) == 1 and engine.statistics().feedback is None
+    counted = eddy.sql(
+        "SELECT A.k, COUNT(*) AS n FROM A [ROWS 5], B [ROWS 5], C [ROWS 5] WHERE A.k = B.k AND B.k = C.k GROUP BY A.k",
+        streams,
+    )
+    plain, tested = (eddy.Eddy(counted, "(A B) C", feedback=p) for p in (NoFeedback(), TIRELESS))
+    rng = np.random.default_rng(0)
+    for step in range(40):
+        batch = {s: {"ts": [step] * 3, "k": rng.integers(0, 6, 3)} for s in "ABC"}
+        for engine in (plain, tested):
+            engine.push_all(batch)
+        assert sorted(map(str, plain.table().to_arrow().to_pylist())) == sorted(
+            map(str, tested.table().to_arrow().to_pylist())
+        )
+    assert tested.statistics().feedback.suspended > 0
+
+
+@pytest.mark.parametrize(
+    "make, message",
+    [
+        (lambda: Mns(levels=0), "levels"),
+        (lambda: Mns(levels=True), "levels"),
+        (lambda: Mns(detect="guess"), "detect"),
+        (lambda: Mns(restraint=1), "restraint"),
+    ],
+)
+def test_options_are_checked(make, message):
+    """A policy says what is wrong with its options."""
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_a_policy_of_ones_own():
+    """Which side waits, what is judged and when to rest are a policy's to say."""
+
+    class Right(Feedback):
+        def judges(self, components, attributes):
+            return attributes if components == 1 else None
+
+        def waits(self, left, right):
+            return left < right
+
+    query = clique("ABCD", lambda _: eddy.Rows(30))
+    for technique in (Jisc(), HybMig()):
+        plain, tested = (
+            eddy.Eddy(query, "((A B) C) D", feedback=p, migration=technique) for p in (NoFeedback(), Right())
+        )
+        rng = np.random.default_rng(5)
+        for step in range(40):
+            if step == 20:
+                plain.migrate("(A C) (B D)")
+                tested.migrate("(A C) (B D)")
+            batch = feed(query, rng, 6, 10, 10 * step)
+            assert signed(plain.push_all(batch)) == signed(tested.push_all(batch))
+        assert tested.statistics().feedback.suspended > 0
