@@ -10,17 +10,19 @@ from numpy.typing import NDArray
 
 from eddy.explain import key_text
 from eddy.itinerary import Key
+from eddy.leaf import StreamState
 from eddy.query import Query
 from eddy.statistics import EdgeStatistics, FeedbackStatistics
 from stairs.layout import ROWS
 
 if TYPE_CHECKING:
-    from eddy.demand import Unit
     from eddy.suspension import Suspension
+
+Longs = NDArray[np.int64]
 
 
 def take_feedback_census(
-    query: Query, suspension: Suspension, lows: NDArray[np.int64], counts: NDArray[np.int64]
+    query: Query, suspension: Suspension, lows: Longs, counts: Longs
 ) -> FeedbackStatistics:
     """The statistics of what waits, and of what has waited."""
     marks, names = lows.astype(np.int32), query.names
@@ -52,6 +54,7 @@ def take_feedback_census(
     held = sum(
         edge.blacklist.nbytes + edge.presence.nbytes for unit in suspension.units for edge in unit.edges
     )
+    avoided, spared = _spared(suspension, waiting, lows, counts)
     suspended, resumed = (sum(getattr(unit, what) for unit in rows) for what in ("suspended", "resumed"))
     return FeedbackStatistics(
         policy=type(suspension.policy).__name__,
@@ -61,41 +64,53 @@ def take_feedback_census(
         waiting=sum(waiting.values()),
         composites_suspended=sum(unit.suspended for unit in composites),
         composites_resumed=sum(unit.resumed for unit in composites),
-        composites_avoided=_avoided(every),
+        composites_avoided=avoided,
         bytes=held,
-        bytes_saved=_spared(suspension.units, waiting, lows, counts) - held,
+        bytes_saved=spared - held,
         seconds=suspension.seconds,
         edges=edges,
     )
 
 
-def _avoided(units: Sequence[Unit]) -> int:
-    """If rows that waited would have had as many partners as others: what all rows would have made, less what was."""
-    arrived: dict[int, int] = {}
-    left: dict[int, int] = {}
-    for unit in units:
-        if unit.state is not None:
-            s = unit.streams[0]
-            arrived[s] = arrived.get(s, 0) + unit.arrived
-            left[s] = left.get(s, 0) + unit.suspended - unit.resumed
-    total = 0.0
-    for unit in units:
-        if unit.state is None:
-            shares = [max(arrived[s] - left[s], 1) / max(arrived[s], 1) for s in unit.streams]
-            total += unit.made * (1 / float(np.prod(shares)) - 1) + unit.suspended - unit.resumed
-    return int(total)
+def _matches(states: Sequence[StreamState], classes: Sequence[int], lows: Longs, counts: Longs) -> int:
+    """Pairs of live rows of two streams, those that wait included, that are alike in all these key classes."""
+    sides = []
+    for state in states:
+        low, n = int(lows[state.number]), int(counts[state.number] - lows[state.number])
+        keys = state.keys(
+            Key(tuple(classes)), {c: state.stored_keys(c, low, n) for c in state.classes}, low, n
+        )
+        sides.append(np.unique(keys[state.kept(low, n).view(np.bool_)], return_counts=True))
+    (one, here), (other, there) = sides
+    _, i, j = np.intersect1d(one, other, assume_unique=True, return_indices=True)
+    return int((here[i] * there[j]).sum())
 
 
-def _spared(
-    units: Sequence[Unit], waiting: dict[int, int], lows: NDArray[np.int64], counts: NDArray[np.int64]
-) -> int:
-    """The same for composites that would be live now, in bytes of their records."""
-    total = 0.0
-    for unit in units:
-        if unit.stair is not None:
-            live = unit.stair.live(lows.astype(np.int32))
-            rows = {s: max(int(counts[s] - lows[s]), 1) for s in unit.streams}
-            shares = [max(rows[s] - waiting.get(s, 0), 1) / rows[s] for s in unit.streams]
-            held = sum(edge.blacklist.live(lows.astype(np.int32)) for edge in unit.edges)
-            total += (live * (1 / float(np.prod(shares)) - 1) + held) * 4 * (ROWS + len(unit.streams))
-    return int(total)
+def _spared(suspension: Suspension, waiting: dict[int, int], lows: Longs, counts: Longs) -> tuple[int, int]:
+    """Composites that were not made, and bytes of those that would be live now, estimated.
+
+    Of two streams: by the pairs of live rows that match now, and as many for each time that a window has turned over.
+    Of more: as if rows that wait had as many partners as others.
+    """
+    streams, shared = suspension.router.streams, suspension.router.compiler.shared
+    every = [*suspension.former, *suspension.units]
+    live = np.maximum(counts - lows, 1)
+    arrived = {s: sum(unit.arrived for unit in every if unit.streams == (s,)) for s in range(len(streams))}
+    made = size = spared = missing = 0.0
+    for unit in suspension.units:
+        if unit.stair is None:
+            continue
+        held = sum(edge.blacklist.live(lows.astype(np.int32)) for edge in unit.edges)
+        here = unit.stair.live(lows.astype(np.int32))
+        classes = shared(unit.streams[:1], unit.streams[1:]) if len(unit.streams) == 2 else ()
+        if classes:
+            whole = _matches([streams[s] for s in unit.streams], classes, lows, counts)
+            turns = sum(arrived[s] / int(live[s]) for s in unit.streams)
+            spared, missing = whole * turns - unit.made, whole - here
+        else:
+            shares = [max(int(live[s]) - waiting.get(s, 0), 1) / int(live[s]) for s in unit.streams]
+            more = 1 / float(np.prod(shares)) - 1
+            spared, missing = unit.made * more + unit.suspended - unit.resumed, here * more + held
+        made += max(0.0, spared)
+        size += max(0.0, missing) * 2 * 4 * (1 + ROWS + len(unit.streams))  # with bucket heads
+    return int(made), int(size)

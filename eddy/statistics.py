@@ -118,12 +118,12 @@ class FeedbackStatistics:
     composites_suspended: int
     composites_resumed: int
     composites_avoided: int
-    """Estimated: what all rows would have made, if those that waited had as many partners as the others, less what was
-    made."""
+    """Estimated, for the STAIRs of the current plan. Of two streams: by the rows in the windows that match now, those
+    that wait included. Of more: as if rows that wait had as many partners as others."""
     bytes: int
     """What blacklists and directories take."""
     bytes_saved: int
-    """Estimated in the same way for the composites that would be live now, less ``bytes``."""
+    """Estimated in the same way for the composites that would be live now, in rings half full, less ``bytes``."""
     seconds: float = field(eq=False)
     """Time spent on judging, waking and bringing back."""
     edges: tuple[EdgeStatistics, ...]

@@ -13,7 +13,7 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from policies import ParallelTrack
-from tests.cases import TECHNIQUES, batch, expected, make_engine, step_events
+from tests.cases import FEEDBACK, TECHNIQUES, batch, expected, make_engine, step_events
 from tests.checks import Book, check, follow, judge, push, row_tuples
 from tests.strategies import large_cases, migrating_cases, small_cases
 
@@ -60,6 +60,17 @@ def test_every_technique_gives_the_same_results(case):
     for technique in TECHNIQUES:
         note(f"technique={technique}")
         same = evolve(case, technique=technique)
+        follow(same, make_engine(same), wanted)
+
+
+@given(cases(migrations=10))
+@few(0.1)
+def test_every_feedback_policy_gives_the_same_results(case):
+    """One feed under every policy, whatever the technique."""
+    wanted = expected(case)
+    for policy in FEEDBACK:
+        note(f"feedback={policy}")
+        same = evolve(case, feedback=policy)
         follow(same, make_engine(same), wanted)
 
 

@@ -21,8 +21,8 @@ import eddy
 import policies
 from benchmarks import table
 from eddy.cli import _parser
-from eddy.statistics import MigrationStatistics, TrackStatistics
-from policies import migration
+from eddy.statistics import EdgeStatistics, FeedbackStatistics, MigrationStatistics, TrackStatistics
+from policies import feedback, migration
 
 ROOT = Path(__file__).parents[1]
 PAGES = {
@@ -167,6 +167,18 @@ def test_what_a_migration_tells_is_described():
     """Every field of the statistics of a plan change."""
     told = [*fields_dict(MigrationStatistics), *fields_dict(TrackStatistics)]
     assert [name for name in told if f"`{name}`" not in PAGES["docs/migration.md"]] == []
+
+
+def test_what_feedback_tells_is_described():
+    """Every policy with its options, every field of its statistics, and all that a policy may say."""
+    page = PAGES["docs/feedback.md"]
+    told = [*fields_dict(FeedbackStatistics), *fields_dict(EdgeStatistics)]
+    said = [name for kind in (feedback.base.Feedback, feedback.base.Edge) for name in vars(kind)]
+    said = [name for name in said if not name.startswith("_")]
+    assert [name for name in (*told, *said) if f"`{name}" not in page] == []
+    for policy in (policies.NoFeedback, policies.Doe, policies.Mns):
+        options = [f"{option.name}={option.default!r}" for option in signature(policy).parameters.values()]
+        assert f"\n`{policy.__name__}({', '.join(options)})` ".replace("'", '"') in page
 
 
 def test_what_queries_engines_and_results_take_is_described():
