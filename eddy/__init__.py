@@ -10,6 +10,8 @@ from eddy.query import Query, Stream
 from eddy.result import Result
 from eddy.sql import sql
 from eddy.statistics import (
+    EdgeStatistics,
+    FeedbackStatistics,
     MigrationStatistics,
     StairStatistics,
     Statistics,
@@ -24,7 +26,9 @@ __all__ = [
     "BatchError",
     "Eddy",
     "EddyError",
+    "EdgeStatistics",
     "Explanation",
+    "FeedbackStatistics",
     "MigrationStatistics",
     "PlanError",
     "Query",
