@@ -273,7 +273,7 @@ class Router(Tracks):
         target = hop.target
         if target.holes is not None:
             keys = self._asked(hop, source, start, stop)
-            if ordered:  # a row that is not kept asks for nothing
+            if filling is None:  # a row that is not kept asks for nothing
                 keys = keys[source.state[2][start - source.base : stop - source.base] >= 0]
             target.promote(keys)
         decided = hop.verified or hop.step.residuals or hop.step.duty is not None
