@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from policies import Feedback
 
 
-WORTH, SCAN = 3.0, 0.05
+WORTH, SCAN = 2.0, 0.05
 """What a probe, or a composite that is made, costs, and an entry that is scanned, where a look at a key costs 1."""
 
 SEEN = 4

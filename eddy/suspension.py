@@ -57,6 +57,7 @@ class Suspension:
         self.policy = policy
         self.router = router
         self.units: list[Unit] = []
+        self._edges: list[Edge] = []
         self.former: list[Unit] = []
         """One for each stream, and one for all composites: what was counted under plans that are gone."""
         self.seconds = 0.0
@@ -89,7 +90,7 @@ class Suspension:
                 unit.made += high - low
         self._whole = all(stair.complete for stair in track.stairs.values())
         self._watching = bool(self._pending) or any(
-            edge.resting == 0 or edge.blacklist.waiting for unit in self.units for edge in unit.edges
+            edge.resting == 0 or edge.blacklist.waiting for edge in self._edges
         )
         track.program = self._programs[self._watching]
 
@@ -101,6 +102,7 @@ class Suspension:
         if len(self.router.tracks) == 1 and track.hybrid is None and track.born is None:
             self.units, schedule = Designer(self.policy, self.router.binder, track).design()
         assert self.units or not self._pending
+        self._edges = [edge for unit in self.units for edge in unit.edges]
         plain = compile_program(track.halts)
         for unit in self.units:
             if unit.state is not None:
@@ -134,14 +136,18 @@ class Suspension:
 
     def begin(self, lows: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
         """Begin a batch: what has left its window need not wait any longer."""
+        if not self._watching:
+            for edge in self._edges:
+                edge.resting -= 1
+            return
         start, floor = time.perf_counter(), self.router.floor
         self._parts, self._revealed = {}, {}
-        for unit in self.units:
-            for edge in unit.edges:
+        for edge in self._edges:
+            if edge.blacklist.waiting:
                 edge.blacklist.begin(floor[0], lows, counts)
         if self._new > max(SOME, int((counts - lows).sum()) // LATE):
             self._new = 0
-            if self._whole and self._watching:
+            if self._whole:
                 suspend_late(self.units, floor)
         for unit in self.units:
             for edge in unit.edges:
