@@ -184,6 +184,8 @@ class Router(Tracks):
         if self.counting or len(self.tracks) > 1 or self.tracks[0].hybrid is not None:
             self.composites_made += self.tracks[-1].made()
         self.marks = marks
+        if self.suspension is not None:
+            self.suspension.done(len(marks))
 
     def _follow(self, track: Track, out: Ring, results: bool) -> None:
         program = track.program

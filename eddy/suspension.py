@@ -25,6 +25,7 @@ from eddy.intake import Part
 from eddy.itinerary import Key, Streams
 from eddy.late import suspend_late
 from eddy.leaf import NONE, StreamState
+from eddy.payoff import Payoff
 from eddy.presence import keys_of
 from eddy.program import Program, compile_program
 from eddy.revival import Revival
@@ -62,6 +63,11 @@ class Suspension:
         """One for each stream, and one for all composites: what was counted under plans that are gone."""
         self.seconds = 0.0
         """Time spent on judging, waking and bringing back."""
+        self.clock = time.thread_time
+        """What batches are timed by: waiting for the processor counts against nobody."""
+        self._payoff = Payoff()
+        self._begun = 0.0
+        self._judging = False
         self._revival = Revival(router)
         self._programs: tuple[Program, Program] | None = None
         """That of the plan as it is, and the same with visits."""
@@ -80,6 +86,7 @@ class Suspension:
 
     def prepare(self) -> None:
         """A batch is about to begin: see what plan there is, and whether anything is to be watched."""
+        self._begun = self.clock()
         track = self.router.tracks[-1]
         if self._programs is None or all(track.program is not program for program in self._programs):
             self._design(track)
@@ -93,6 +100,14 @@ class Suspension:
             edge.resting == 0 or edge.blacklist.waiting for edge in self._edges
         )
         track.program = self._programs[self._watching]
+        self._judging = any(edge.resting == 0 for edge in self._edges)
+
+    def done(self, events: int) -> None:
+        """A batch is over: see what it took, and whether judging pays."""
+        if self.policy.restrained and self._edges:
+            rest = self._payoff.note(self._judging, events, self.clock() - self._begun)
+            for edge in self._edges if rest else ():
+                edge.resting = max(edge.resting, rest)
 
     def _design(self, track: Track) -> None:
         """The plan is another: what waits is judged under it when its stream is next visited."""

@@ -54,6 +54,12 @@ class Feedback(ABC):
         """Whether to look for a part of a key in a Bloom filter, which is small and may take one for another."""
         return False
 
+    @property
+    def restrained(self) -> bool:
+        """Whether to see by the clock, now and then, if batches take less time with judging than without; where they do
+        not, nothing is judged for a while."""
+        return False
+
     @abstractmethod
     def judges(self, components: int, attributes: Sequence[int]) -> Sequence[int] | None:
         """Which of the attributes that entries of so many components share with what they wait for must be there, in

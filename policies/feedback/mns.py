@@ -32,7 +32,8 @@ class Mns(Feedback):
     ``detect="bloom"`` looks for parts of a key in Bloom filters instead of directories: they take a tenth of the space,
     and miss some of what could wait.
 
-    Where judging costs more than it saves, an edge rests and tries again later (``restraint=False``: it never rests).
+    Where judging costs more than it saves, an edge rests and tries again later; and so do all of them where batches
+    take less time without (``restraint=False``: they never rest).
     """
 
     levels: int | None = field(default=None)
@@ -58,6 +59,11 @@ class Mns(Feedback):
     def filters(self) -> bool:
         """With ``detect="bloom"``."""
         return self.detect == "bloom"
+
+    @property
+    def restrained(self) -> bool:
+        """With ``restraint``."""
+        return self.restraint
 
     def judges(self, components: int, attributes: Sequence[int]) -> Sequence[int] | None:
         """All attributes; without any, a composite waits for nothing that its rows do not wait for."""
