@@ -68,6 +68,12 @@ class Edge:
         """Whether entries are judged: not while it rests, nor while what they wait for has holes."""
         return self.resting == 0 and self.presence.sure
 
+    def rest(self, batches: int) -> None:
+        """Judge nothing for so many batches."""
+        self.resting = batches
+        if batches:
+            self.presence.forget()
+
     def judge(
         self,
         rows: Rows,

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import statistics
 
-LENGTH, SKIPPED = 12, 2
+LENGTH, SKIPPED = 8, 2
 """Batches of a side that are timed, and those before, in which it is not yet itself."""
 
-FIRST, LONGEST = 16, 4096
+FIRST, LONGEST = 4, 4096
 """Batches before the first comparison; the most between two of them."""
 
 GAIN = 0.98

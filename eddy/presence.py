@@ -58,6 +58,9 @@ class Presence(ABC):
         """Whether what is not found is not there: a STAIR with holes is no evidence of absence."""
         return self.stair.complete
 
+    def forget(self) -> None:  # noqa: B027: most have nothing to give
+        """Give memory back: nothing is looked for until further notice."""
+
     @abstractmethod
     def find(
         self,
@@ -98,6 +101,9 @@ class ByPart(Presence):
     def __init__(self, stair: Stair, parts: Parts) -> None:
         super().__init__(stair)
         self.parts = parts
+        self.forget()
+
+    def forget(self) -> None:
         self._read = (0, 0, np.empty(0, np.int64))
 
     def fresh(self, revealed: NDArray[np.int32]) -> Keys:
@@ -118,6 +124,9 @@ class Parted(ByPart):
     def __init__(self, stair: Stair, parts: Parts) -> None:
         super().__init__(stair, parts)
         self._seen = self._built = 0
+
+    def forget(self) -> None:
+        super().forget()
         self._directory: tuple[NDArray[np.int32], ...] = ()
 
     @property
@@ -151,8 +160,12 @@ class Filtered(ByPart):
 
     def __init__(self, stair: Stair, parts: Parts) -> None:
         super().__init__(stair, parts)
+        self._seen = -1
+
+    def forget(self) -> None:
+        super().forget()
         self._bits = np.zeros(LEAST, np.uint8)
-        self._seen = self._room = -1
+        self._room = -1
 
     @property
     def nbytes(self) -> int:  # type: ignore[override]

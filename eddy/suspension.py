@@ -107,7 +107,7 @@ class Suspension:
         if self.policy.restrained and self._edges:
             rest = self._payoff.note(self._judging, events, self.clock() - self._begun)
             for edge in self._edges if rest else ():
-                edge.resting = max(edge.resting, rest)
+                edge.rest(max(edge.resting, rest))
 
     def _design(self, track: Track) -> None:
         """The plan is another: what waits is judged under it when its stream is next visited."""
@@ -183,7 +183,8 @@ class Suspension:
         edge.batches += 1
         if edge.batches >= TRIAL and edge.judged + edge.looked:
             edge.worth = unit.look(self.router.binder.nested)
-            edge.resting = edge.patience = self.policy.rest(edge)
+            edge.patience = self.policy.rest(edge)
+            edge.rest(edge.patience)
             if edge.resting and 0 < RELEASED * edge.blacklist.waiting <= edge.judged:
                 rows = edge.blacklist.wake_all(self.router.floor[0])
                 edge.resumed += len(rows)
