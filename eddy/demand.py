@@ -49,6 +49,8 @@ class Edge:
     blacklist: Blacklist
     resting: int = 0
     """Batches for which nothing is judged."""
+    barred: bool = False
+    """Nothing is judged, here or elsewhere."""
     patience: int = 0
     """Batches for which it rested the last time."""
     batches: int = 0
@@ -65,8 +67,14 @@ class Edge:
 
     @property
     def awake(self) -> bool:
-        """Whether entries are judged: not while it rests, nor while what they wait for has holes."""
-        return self.resting == 0 and self.presence.sure
+        """Whether entries are judged: not while it rests or is barred, nor while what they wait for has holes."""
+        return self.resting == 0 and not self.barred and self.presence.sure
+
+    def bar(self, barred: bool) -> None:
+        """Judge nothing, or judge again."""
+        self.barred = barred
+        if barred:
+            self.presence.forget()
 
     def rest(self, batches: int) -> None:
         """Judge nothing for so many batches."""

@@ -38,7 +38,7 @@ def take_feedback_census(
             edge.blacklist.live(marks),
             edge.suspended,
             edge.resumed,
-            edge.resting > 0,
+            edge.resting > 0 or edge.barred,
         )
         for unit in suspension.units
         for edge in unit.edges

@@ -1,8 +1,8 @@
 """Whether judging pays, told by the clock.
 
 What an edge counts says whether it spares work. It does not say what its visits cost, which depends on the machine, the
-batches and the joins. So now and then a few batches are run with judging and a few without, and what an event takes is
-compared. The side that is dearer rests: for longer each time that it is judging.
+batches and the joins. So now and then a few batches are run with judging and a few without, when nothing waits any
+more, and what an event takes is compared. The cheaper side goes on: for longer each time, since a comparison costs.
 """
 
 from __future__ import annotations
@@ -20,33 +20,33 @@ GAIN = 0.98
 
 
 class Payoff:
-    """Told of every batch; says when judging is to rest."""
+    """Told of every batch; says whether anything is to be judged."""
 
     def __init__(self) -> None:
+        self.allowed = True
         self._wait = FIRST
         self._patience = FIRST
-        self._sides: tuple[list[float], list[float]] = [], []
+        self._with: list[float] = []
+        self._without: list[float] = []
 
-    def note(self, judging: bool, events: int, seconds: float) -> int:
-        """A batch took so long; for how many batches judging is to rest from now on (0: none)."""
+    def note(self, judging: bool, waiting: bool, events: int, seconds: float) -> None:
+        """A batch of so many events took so long; whether entries were judged, and whether some wait."""
         if self._wait > 0:
             self._wait -= 1
-            return 0
-        with_it, without = self._sides
-        timed = with_it if len(with_it) < LENGTH else without
-        if events == 0 or judging is not (timed is with_it):
-            return 0
-        timed.append(seconds / events)
-        if timed is with_it:
-            if len(with_it) < LENGTH:
-                return 0
-            self._wait = SKIPPED
-            return SKIPPED + LENGTH
-        return self._compare() if len(without) == LENGTH else 0
+            if self._wait == 0 and not self.allowed and not self._with:
+                self.allowed, self._wait = True, SKIPPED  # try again
+        elif len(self._with) < LENGTH:
+            if judging and events:
+                self._with.append(seconds / events)
+            if len(self._with) == LENGTH:
+                self.allowed = False
+        elif not waiting and events:
+            self._without.append(seconds / events)
+            if len(self._without) == LENGTH + SKIPPED:
+                self._decide()
 
-    def _compare(self) -> int:
-        with_it, without = (statistics.median(side) for side in self._sides)
-        self._sides = [], []
+    def _decide(self) -> None:
+        pays = statistics.median(self._with) <= GAIN * statistics.median(self._without[SKIPPED:])
+        self._with, self._without = [], []
         self._patience = min(LONGEST, 4 * self._patience)
-        self._wait = self._patience
-        return 0 if with_it <= GAIN * without else self._patience + 1
+        self.allowed, self._wait = pays, self._patience

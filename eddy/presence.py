@@ -52,14 +52,17 @@ class Presence(ABC):
 
     def __init__(self, stair: Stair) -> None:
         self.stair = stair
+        self._read: tuple[int, int, Keys] = (0, 0, np.empty(0, np.int64))
+        """Where entries begin and end whose keys were read last, and these."""
 
     @property
     def sure(self) -> bool:
         """Whether what is not found is not there: a STAIR with holes is no evidence of absence."""
         return self.stair.complete
 
-    def forget(self) -> None:  # noqa: B027: most have nothing to give
+    def forget(self) -> None:
         """Give memory back: nothing is looked for until further notice."""
+        self._read = (0, 0, np.empty(0, np.int64))
 
     @abstractmethod
     def find(
@@ -102,9 +105,6 @@ class ByPart(Presence):
         super().__init__(stair)
         self.parts = parts
         self.forget()
-
-    def forget(self) -> None:
-        self._read = (0, 0, np.empty(0, np.int64))
 
     def fresh(self, revealed: NDArray[np.int32]) -> Keys:
         return self._keys(self.stair.base, self.stair.tail)

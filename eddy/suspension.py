@@ -67,6 +67,8 @@ class Suspension:
         """What batches are timed by: waiting for the processor counts against nobody."""
         self._payoff = Payoff()
         self._begun = 0.0
+        self._allowed = True
+        """Whether judging pays, by the clock."""
         self._judging = False
         self._revival = Revival(router)
         self._programs: tuple[Program, Program] | None = None
@@ -96,18 +98,19 @@ class Suspension:
                 low, high = unit.stair.delta
                 unit.made += high - low
         self._whole = all(stair.complete for stair in track.stairs.values())
-        self._watching = bool(self._pending) or any(
-            edge.resting == 0 or edge.blacklist.waiting for edge in self._edges
-        )
+        if self._allowed is not self._payoff.allowed:
+            self._allowed = self._payoff.allowed
+            for edge in self._edges:
+                edge.bar(not self._allowed)
+        self._judging = self._allowed and any(edge.resting == 0 for edge in self._edges)
+        waiting = bool(self._pending) or any(edge.blacklist.waiting for edge in self._edges)
+        self._watching = self._judging or waiting
         track.program = self._programs[self._watching]
-        self._judging = any(edge.resting == 0 for edge in self._edges)
 
     def done(self, events: int) -> None:
         """A batch is over: see what it took, and whether judging pays."""
         if self.policy.restrained and self._edges:
-            rest = self._payoff.note(self._judging, events, self.clock() - self._begun)
-            for edge in self._edges if rest else ():
-                edge.rest(max(edge.resting, rest))
+            self._payoff.note(self._judging, self._watching, events, self.clock() - self._begun)
 
     def _design(self, track: Track) -> None:
         """The plan is another: what waits is judged under it when its stream is next visited."""
@@ -118,6 +121,8 @@ class Suspension:
             self.units, schedule = Designer(self.policy, self.router.binder, track).design()
         assert self.units or not self._pending
         self._edges = [edge for unit in self.units for edge in unit.edges]
+        for edge in self._edges:
+            edge.bar(not self._allowed)
         plain = compile_program(track.halts)
         for unit in self.units:
             if unit.state is not None:
@@ -153,7 +158,7 @@ class Suspension:
         """Begin a batch: what has left its window need not wait any longer."""
         if not self._watching:
             for edge in self._edges:
-                edge.resting -= 1
+                edge.resting = max(0, edge.resting - 1)
             return
         start, floor = time.perf_counter(), self.router.floor
         self._parts, self._revealed = {}, {}
@@ -162,12 +167,29 @@ class Suspension:
                 edge.blacklist.begin(floor[0], lows, counts)
         if self._new > max(SOME, int((counts - lows).sum()) // LATE):
             self._new = 0
-            if self._whole:
+            if self._whole and self._allowed:
                 suspend_late(self.units, floor)
+        if self._allowed:
+            for unit in self.units:
+                for edge in unit.edges:
+                    self._consider(unit, edge)
+        else:
+            self._let_go()
+        self.seconds += time.perf_counter() - start
+
+    def _let_go(self) -> None:
+        """Nothing is judged: what waits at one edge comes back with this batch. All at once would delay it."""
         for unit in self.units:
             for edge in unit.edges:
-                self._consider(unit, edge)
-        self.seconds += time.perf_counter() - start
+                if edge.blacklist.waiting:
+                    self._wake_all(unit, edge)
+                    return
+
+    def _wake_all(self, unit: Unit, edge: Edge) -> None:
+        """Let nothing wait at an edge: it is judged anew by the others."""
+        rows = edge.blacklist.wake_all(self.router.floor[0])
+        edge.resumed += len(rows)
+        self._pending[unit.streams] = np.concatenate((*self._waiting(unit.streams), rows))
 
     def review(self) -> None:
         """Now and then: give memory back."""
@@ -186,9 +208,7 @@ class Suspension:
             edge.patience = self.policy.rest(edge)
             edge.rest(edge.patience)
             if edge.resting and 0 < RELEASED * edge.blacklist.waiting <= edge.judged:
-                rows = edge.blacklist.wake_all(self.router.floor[0])
-                edge.resumed += len(rows)
-                self._pending[unit.streams] = np.concatenate((*self._waiting(unit.streams), rows))
+                self._wake_all(unit, edge)
             edge.batches = edge.judged = edge.failed = edge.returned = edge.looked = 0
 
     def hold(self, parts: Sequence[Part]) -> bool:

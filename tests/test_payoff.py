@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import eddy
-from eddy.payoff import FIRST, LENGTH, LONGEST
+from eddy.payoff import FIRST, LENGTH
 from policies import Mns
 
 
@@ -38,7 +38,7 @@ def run(engine, batches, cost):
 def test_the_dearer_side_rests(cost, mostly, monkeypatch):
     monkeypatch.setattr(Mns, "rest", lambda self, edge: 0)  # so that the clock alone decides
     judged, results = run(engine_of(Mns()), 600, cost)
-    assert all(judged[:FIRST])
+    assert all(judged[: FIRST + LENGTH]) and not judged[FIRST + LENGTH]
     assert sum(judged[100:]) > 400 if mostly else sum(judged[100:]) < 100
     assert 0 < judged.count(not mostly) and results == run(engine_of(Mns(restraint=False)), 600, cost)[1]
 
@@ -47,8 +47,17 @@ def test_what_does_not_pay_is_tried_more_and_more_seldom(monkeypatch):
     monkeypatch.setattr(Mns, "rest", lambda self, edge: 0)
     judged, _ = run(engine_of(Mns()), 900, 2.0)
     trials = [i for i in range(1, 900) if judged[i] and not judged[i - 1]]
-    assert len(trials) >= 2 and trials[1] - trials[0] > 2 * (trials[0] - FIRST - LENGTH)
-    assert LONGEST > 900
+    assert len(trials) >= 3 and trials[2] - trials[1] > 2 * (trials[1] - trials[0])
+
+
+def test_nothing_waits_while_nothing_is_judged(monkeypatch):
+    """What waits comes back, one edge a batch, so that batches without judging cost what they cost without feedback."""
+    monkeypatch.setattr(Mns, "rest", lambda self, edge: 0)
+    engine = engine_of(Mns())
+    judged, _ = run(engine, FIRST + LENGTH + 4, 2.0)
+    assert not any(judged[-4:])
+    told = engine.statistics().feedback
+    assert told.waiting == 0 < told.suspended and not engine._router.suspension._watching
 
 
 def test_without_restraint_nothing_rests():
