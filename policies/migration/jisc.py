@@ -16,10 +16,12 @@ class Jisc(Migration):
     Filling starts at the highest complete STAIR below that is keyed alike (Procedure 3), on trees of any shape.
 
     Departures from the paper: what is filled is known per key, not by the *fresh* and *attempted* marks of section
-    4.4, which lose and repeat results; and completion does not wait for probes. Two ends close in on the rows from
-    before the change: a hole is filled when one of its rows expires, and a cursor from the newest row down passes
-    over filled keys. Where they meet no hole is left, at the latest when the window has turned over once.
-    Background filling goes in the cursor's order, newest rows first, since these live longest (HybMig, 3.4).
+    4.4, which lose and repeat results. The holes that the rows of a batch are going to probe are filled just before
+    them, all of a STAIR at once, from the bottom of the plan to its top. And completion does not wait for probes. Two
+    ends close in on the rows from before the change: a hole is filled when one of its rows expires, and a cursor from
+    the newest row down passes over filled keys. Where they meet no hole is left, at the latest when the window has
+    turned over once. Background filling goes in the cursor's order, newest rows first, since these live longest
+    (HybMig, 3.4).
     """
 
     background: int = field(default=0)
