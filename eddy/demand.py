@@ -100,6 +100,15 @@ class Edge:
 
 
 @define(eq=False)
+class Tally:
+    """Entries so far that came, those that were suspended, and those of them that came back."""
+
+    arrived: int = 0
+    suspended: int = 0
+    resumed: int = 0
+
+
+@define(eq=False)
 class Unit:
     """A node whose entries may wait: a stream, or a STAIR."""
 

@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eddy.explain import key_text
-from eddy.itinerary import Key
+from eddy.itinerary import Key, Streams
 from eddy.leaf import StreamState
 from eddy.query import Query
 from eddy.statistics import EdgeStatistics, FeedbackStatistics
 from stairs.layout import ROWS
 
 if TYPE_CHECKING:
+    from eddy.demand import Tally, Unit
     from eddy.suspension import Suspension
 
 Longs = NDArray[np.int64]
@@ -43,9 +44,10 @@ def take_feedback_census(
         for unit in suspension.units
         for edge in unit.edges
     )
-    every = [*suspension.former, *suspension.units]
-    rows = [unit for unit in every if unit.state is not None]
-    composites = [unit for unit in every if unit.state is None]
+    every: list[tuple[Streams, Tally | Unit]] = [*suspension.former.items()]
+    every += ((unit.streams, unit) for unit in suspension.units)
+    rows = [told for streams, told in every if len(streams) == 1]
+    composites = [told for streams, told in every if len(streams) > 1]
     waiting = {
         unit.streams[0]: len(suspension.suspended(unit, marks))
         for unit in suspension.units
@@ -93,9 +95,11 @@ def _spared(suspension: Suspension, waiting: dict[int, int], lows: Longs, counts
     Of more: as if rows that wait had as many partners as others.
     """
     streams, shared = suspension.router.streams, suspension.router.compiler.shared
-    every = [*suspension.former, *suspension.units]
     live = np.maximum(counts - lows, 1)
-    arrived = {s: sum(unit.arrived for unit in every if unit.streams == (s,)) for s in range(len(streams))}
+    arrived = {s: told.arrived for (s, *others), told in suspension.former.items() if not others}
+    for unit in suspension.units:
+        if unit.state is not None:
+            arrived[unit.streams[0]] = arrived.get(unit.streams[0], 0) + unit.arrived
     made = size = spared = missing = 0.0
     for unit in suspension.units:
         if unit.stair is None:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from eddy.binding import Halt
 from eddy.blacklist import Rows
-from eddy.demand import Designer, Edge, Unit
+from eddy.demand import Designer, Edge, Tally, Unit
 from eddy.intake import Part
 from eddy.itinerary import Key, Streams
 from eddy.late import suspend_late
@@ -59,8 +59,8 @@ class Suspension:
         self.router = router
         self.units: list[Unit] = []
         self._edges: list[Edge] = []
-        self.former: list[Unit] = []
-        """One for each stream, and one for all composites: what was counted under plans that are gone."""
+        self.former: dict[Streams, Tally] = {}
+        """What was counted under plans that are gone, by the streams of the unit."""
         self.seconds = 0.0
         """Time spent on judging, waking and bringing back."""
         self.clock = time.thread_time
@@ -74,6 +74,8 @@ class Suspension:
         self._programs: tuple[Program, Program] | None = None
         """That of the plan as it is, and the same with visits."""
         self._watching = False
+        self._alone = True
+        """No other plan runs beside the current one."""
         self._whole = True
         """No STAIR has holes. Else no composite waits: to fill a hole would make it once more."""
         self._pending: dict[Streams, Rows] = {}
@@ -90,8 +92,10 @@ class Suspension:
         """A batch is about to begin: see what plan there is, and whether anything is to be watched."""
         self._begun = self.clock()
         track = self.router.tracks[-1]
-        if self._programs is None or all(track.program is not program for program in self._programs):
-            self._design(track)
+        alone = len(self.router.tracks) == 1 and track.hybrid is None and track.born is None
+        known = self._programs is not None and any(track.program is program for program in self._programs)
+        if not known or alone is not self._alone:
+            self._design(track, alone)
         assert self._programs is not None
         for unit in self.units:
             if unit.stair is not None:
@@ -112,12 +116,13 @@ class Suspension:
         if self.policy.restrained and self._edges:
             self._payoff.note(self._judging, self._watching, events, self.clock() - self._begun)
 
-    def _design(self, track: Track) -> None:
+    def _design(self, track: Track, alone: bool) -> None:
         """The plan is another: what waits is judged under it when its stream is next visited."""
         self._put_by()
         self.units = []
         schedule: Sequence[Halt | Unit] = track.halts
-        if len(self.router.tracks) == 1 and track.hybrid is None and track.born is None:
+        self._alone = alone
+        if alone:
             self.units, schedule = Designer(self.policy, self.router.binder, track).design()
         assert self.units or not self._pending
         self._edges = [edge for unit in self.units for edge in unit.edges]
@@ -128,7 +133,7 @@ class Suspension:
             if unit.state is not None:
                 unit.state.suspended = partial(self.suspended, unit)
             elif unit.stair is not None:
-                unit.stair.forewarned = self._release_composites
+                unit.stair.forewarned = self._release_all
                 if unit.edges:
                     unit.halt.visit = partial(self._visit_composites, unit)
         steps = [item if isinstance(item, Halt) else partial(self._visit_rows, item) for item in schedule]
@@ -143,7 +148,10 @@ class Suspension:
                 if len(rows):
                     self._pending[unit.streams] = rows.reshape(-1, 1)
             unit.edges = []
-        self.former += self.units
+            told = self.former.setdefault(unit.streams, Tally())
+            told.arrived += unit.arrived
+            told.suspended += unit.suspended
+            told.resumed += unit.resumed
 
     def suspended(self, unit: Unit, marks: NDArray[np.int32] | None = None) -> NDArray[np.int32]:
         """The rows of a stream that wait and are live at the marks, or when the last batch began."""
@@ -205,7 +213,7 @@ class Suspension:
         edge.batches += 1
         if edge.batches >= TRIAL and edge.judged + edge.looked:
             edge.worth = unit.look(self.router.binder.nested)
-            edge.patience = self.policy.rest(edge)
+            edge.patience = max(0, int(self.policy.rest(edge)))
             edge.rest(edge.patience)
             if edge.resting and 0 < RELEASED * edge.blacklist.waiting <= edge.judged:
                 self._wake_all(unit, edge)
@@ -327,6 +335,15 @@ class Suspension:
         self._release_composites()
         if rows:
             self._release_rows()
+
+    def _release_all(self) -> None:
+        """A STAIR is about to get holes: no composite waits any more, and rows are judged anew, since they could wait for
+        what comes back now, which no batch would show them."""
+        self._release_composites()
+        for unit in self.units:
+            for edge in unit.edges if unit.state is not None else ():
+                if edge.blacklist.waiting:
+                    self._wake_all(unit, edge)
 
     def _release_composites(self) -> None:
         for unit in self.units:

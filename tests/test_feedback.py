@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 from collections import Counter
 
@@ -11,6 +12,7 @@ import pytest
 import eddy
 from eddy import late, suspension
 from policies import Doe, Feedback, HybMig, Jisc, Mns, NoFeedback
+from stairs import Stair
 from tests.cases import TECHNIQUES
 from tests.strategies import Pick, tree
 
@@ -297,3 +299,73 @@ def test_a_policy_of_ones_own():
             batch = feed(query, rng, 6, 10, 10 * step)
             assert signed(plain.push_all(batch)) == signed(tested.push_all(batch))
         assert tested.statistics().feedback.suspended > 0
+
+
+# -- found by trying ---------------------------------------------------------------------------------------------------
+
+
+def test_rows_are_woken_by_composites_that_a_demotion_brings_back():
+    """PQ waits for W, and V for PQ. When a STAIR gets holes PQ is stored, between batches, and V must hear of it."""
+
+    def stream(*columns):
+        return eddy.Stream(dict.fromkeys(columns, "int64"), window=eddy.Rows(100))
+
+    streams = {"V": stream("x", "k"), "X": stream("x"), "P": stream("k", "j", "a")}
+    streams |= {"Q": stream("j", "b"), "W": stream("a", "b")}
+    where = ["V.x = X.x", "V.k = P.k", "P.j = Q.j", "P.a = W.a", "Q.b = W.b"]
+    for policy in (NoFeedback(), Mns(restraint=False)):
+        engine = eddy.Eddy(eddy.Query(streams, where=where), "((V X) (P Q)) W", feedback=policy)
+        engine.push("W", {"a": [1, 2], "b": [9, 8]})
+        engine.push("P", {"k": [5], "j": [7], "a": [1]})
+        engine.push("Q", {"j": [7], "b": [8]})
+        engine.push("V", {"x": [3], "k": [5]})
+        for stair in engine._router.stairs.values():
+            stair.demote(np.empty(0, np.int64))
+        engine.push("X", {"x": [3]})
+        assert len(engine.push("W", {"a": [1], "b": [8]})) == 1, policy
+
+
+@pytest.mark.parametrize("technique", TECHNIQUES, ids=repr)
+def test_judging_goes_on_after_every_technique(technique):
+    """Nothing is judged while two plans run; when one is left, rows wait again."""
+    columns = {"A": ["ts", "x", "y"], "B": ["ts", "x"], "C": ["ts", "y"]}
+    streams = {s: eddy.Stream(dict.fromkeys(c, "int64"), window=eddy.Range(50)) for s, c in columns.items()}
+    query = eddy.Query(streams, where=["A.x = B.x", "A.y = C.y"])
+    engine = eddy.Eddy(query, "A (B C)", feedback=Mns(restraint=False), migration=technique)
+    seen = []
+    for time in range(120):
+        if time == 10:
+            engine.migrate("(A B) C")
+        engine.push("B", {"ts": [time * 5], "x": [1]})
+        engine.push("A", {"ts": [time * 5], "x": [1], "y": [time]})
+        engine.push("C", {"ts": [time * 5], "y": [-1]})
+        seen.append(engine.statistics().feedback.waiting)
+    assert min(seen[-20:]) > 0
+
+
+def test_plan_changes_leave_nothing_behind():
+    """What was counted under former plans is kept as numbers, not with their STAIRs."""
+    streams = {name: eddy.Stream({"k": "int64"}, window=eddy.Rows(50)) for name in "ABC"}
+    query = eddy.Query(streams, where=["A.k = B.k", "B.k = C.k"])
+    engine = eddy.Eddy(query, "(A B) C", feedback=Mns(restraint=False))
+    for number in range(60):
+        engine.push_all({name: {"k": np.arange(number, number + 5)} for name in "ABC"})
+        engine.migrate(["A (B C)", "(A B) C"][number % 2])
+    gc.collect()
+    held = {id(s) for s in engine._router.every_stair}
+    assert sum(isinstance(thing, Stair) and id(thing) not in held for thing in gc.get_objects()) < 40
+    assert len(engine._router.suspension.former) <= 6
+
+
+@pytest.mark.parametrize("rest", [-5, 2.5])
+def test_a_policy_that_rests_for_an_odd_time_still_judges(rest):
+    class Odd(Mns):
+        def rest(self, edge):
+            return rest
+
+    streams = {name: eddy.Stream({"k": "int64"}, window=eddy.Rows(50)) for name in "ABC"}
+    query = eddy.Query(streams, where=["A.k = B.k", "B.k = C.k"])
+    engine = eddy.Eddy(query, "(A B) C", feedback=Odd(restraint=False))
+    for number in range(100):
+        engine.push_all({name: {"k": [number + 1000 * i]} for i, name in enumerate("ABC")})
+    assert engine.statistics().feedback.suspended > 50
