@@ -66,12 +66,12 @@ class Clock:
 
 
 def clock_of(streams: Mapping[str, Stream]) -> Clock | None:
-    """The clock of some streams; None where one has no time, or where their times cannot be compared.
+    """The clock of some streams, static ones aside; None where one has no time, or times cannot be compared.
 
     If a window uses time, that is an error.
     """
     needed = [name for name, stream in streams.items() if uses_time(stream.window)]
-    without = [name for name, stream in streams.items() if stream.time is None]
+    without = [name for name, stream in streams.items() if stream.time is None and not stream.static]
     if without:
         if needed:
             raise QueryError(

@@ -7,7 +7,7 @@ rows may wait for each other for ever.)
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -47,6 +47,10 @@ class Edge:
     """Where the entries that wait have these."""
     presence: Presence
     blacklist: Blacklist
+    static: bool = False
+    """What is waited for is made of static relations only."""
+    drop: Callable[[Rows], None] | None = None
+    """Takes entries that need not wait, once those relations are loaded: their partners will never come."""
     resting: int = 0
     """Batches for which nothing is judged."""
     barred: bool = False
@@ -94,9 +98,16 @@ class Edge:
         before = flags.copy()
         self.presence.find(keys, marks, moments, flags)
         failed = np.flatnonzero(before != flags)
-        self.blacklist.suspend(rows[failed], keys[failed])
-        self.suspended += len(failed)
+        self.suspend(rows[failed], keys[failed])
         return len(failed)
+
+    def suspend(self, rows: Rows, keys: Keys) -> None:
+        """Let entries wait for these keys, or drop them if that is in vain."""
+        if self.drop is None:
+            self.blacklist.suspend(rows, keys)
+        else:
+            self.drop(rows)
+        self.suspended += len(rows)
 
 
 @define(eq=False)
@@ -174,11 +185,19 @@ class Designer:
     def design(self) -> tuple[list[Unit], Schedule]:
         """The units of the plan, and a schedule in which what is waited for comes first."""
         plan = self.track.plan
-        if isinstance(plan, Orderings):
-            return self._orderings()
-        return self.units, list(self._tree(plan, []))
+        schedule = self._orderings() if isinstance(plan, Orderings) else list(self._tree(plan, []))
+        self._keep_static()
+        return self.units, schedule
 
-    def _orderings(self) -> tuple[list[Unit], Schedule]:
+    def _keep_static(self) -> None:
+        """Static relations that others are dropped for wait for no stream: all that they have must be there."""
+        edges = [edge for unit in self.units for edge in unit.edges if edge.static]
+        wanted = frozenset(s for edge in edges for s in edge.opposite)
+        for unit in self.units:
+            if wanted.issuperset(unit.streams):
+                unit.edges = [edge for edge in unit.edges if edge.static]
+
+    def _orderings(self) -> Schedule:
         """No composites: a stream waits for those declared after it."""
         numbers = range(len(self.binder.streams))
         for s in reversed(numbers):
@@ -186,7 +205,7 @@ class Designer:
             self.units.append(unit)
             for other in numbers[s + 1 :]:
                 self._edge(unit, (other,))
-        return self.units, [*self.units, *self.track.halts]
+        return [*self.units, *self.track.halts]
 
     def _tree(
         self, node: Node, above: Sequence[tuple[Streams, Streams | None]], parent: Unit | None = None
@@ -237,9 +256,9 @@ class Designer:
         name = f"{self._name(unit.streams)} for {self._name(opposite)}"
         parts = self.binder.parts(Key(classes), unit.streams)
         presence = self._presence(opposite, classes)
-        unit.edges.append(
-            Edge(unit.streams, opposite, classes, parts, presence, Blacklist(name, unit.streams))
-        )
+        blacklist = Blacklist(name, unit.streams)
+        static = self.binder.compiler.static.issuperset(opposite)
+        unit.edges.append(Edge(unit.streams, opposite, classes, parts, presence, blacklist, static))
 
     def _name(self, streams: Streams) -> str:
         return " ".join(self.binder.compiler.names[s] for s in streams)

@@ -62,7 +62,8 @@ def _node(
 
 
 def _stream(query: Query, stream: StreamStatistics) -> str:
-    window = query.streams[stream.name].window
+    declared = query.streams[stream.name]
+    window = "static" if declared.static else declared.window
     return f"{stream.name} {window}: {stream.live:,} live of {stream.rows:,} rows, {_size(stream.bytes)}"
 
 

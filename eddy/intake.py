@@ -24,6 +24,9 @@ from stairs.address import handle
 
 Keys = NDArray[np.int64]
 
+_ALWAYS = np.iinfo(np.int64).min
+"""The time of what is static."""
+
 
 @define(eq=False)
 class Part:
@@ -105,13 +108,18 @@ class Intake:
             for name in query.names
         }
         self.number = {name: i for i, name in enumerate(query.names)}
+        self._static = {name for name, stream in query.streams.items() if stream.static}
+        self._order = sorted(query.streams.items(), key=lambda item: not item[1].static)
+        """The streams, static ones first."""
+        self.loaded = False
+        """Whether a row has come of a stream that is not static."""
         self.time_windows = query.time_windows
         self.timed = query.timed
         self._clocks = {name: stream.time or "" for name, stream in query.streams.items()}
         self._ready = {
             name
             for name, time in self._clocks.items()
-            if self.timed and query.streams[name].columns[time].dtype == np.int64
+            if self.timed and time and query.streams[name].columns[time].dtype == np.int64
             if query.time_of(name, np.ones(1, np.int64))[0] == 1
         }
         """Streams whose times need no conversion."""
@@ -134,10 +142,12 @@ class Intake:
                     f"the query has no stream {name!r}: push to one of {', '.join(self.query.names)}"
                 )
         names, read, offsets = [], [], [0]
-        for name, stream in self.query.streams.items():
+        for name, stream in self._order:
             if name in batches:
                 columns, count = normalise(name, stream, batches[name])
                 if count:
+                    if self.loaded and name in self._static:
+                        raise BatchError(_too_late(name))
                     names.append(name)
                     read.append(columns)
                     offsets.append(offsets[-1] + count)
@@ -152,12 +162,16 @@ class Intake:
             self._part(name, columns, events[offsets[i] : offsets[i + 1]])
             for i, (name, columns) in enumerate(zip(names, read, strict=True))
         ]
+        if self._static:
+            parts.sort(key=lambda part: part.stream)
         return Arrivals(streams, times, tuple(parts))
 
     def accept(self, arrivals: Arrivals) -> None:
         """The arrivals are being processed: time moves on."""
         if arrivals.times is not None and len(arrivals.times):
             self.now = int(arrivals.times[-1])
+        if self._static and len(arrivals.streams):
+            self.loaded = self.query.names[arrivals.streams[-1]] not in self._static
 
     def _ordered(
         self, names: list[str], columns: list[dict[str, Column]], offsets: list[int]
@@ -166,6 +180,8 @@ class Intake:
 
         ``offsets`` says where the rows of each stream begin if one follows the other.
         """
+        if names and names[0] in self._static:
+            return self._static_first(names, columns, offsets)
         total = offsets[-1]
         streams, events = np.empty(total, np.int32), np.empty(total, np.int32)
         if len(names) == 1 and not self.time_windows:
@@ -186,6 +202,20 @@ class Intake:
                 f"sort the batch by {self.query.streams[names[s]].time}"
             )
         return streams, events, merged if self.time_windows else None
+
+    def _static_first(
+        self, names: list[str], columns: list[dict[str, Column]], offsets: list[int]
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32], Keys | None]:
+        """The same where some are static, which come first: before all other rows, one relation after the other."""
+        k = sum(name in self._static for name in names)
+        n = offsets[k]
+        streams, events, times = self._ordered(names[k:], columns[k:], [place - n for place in offsets[k:]])
+        loaded = np.repeat([self.number[name] for name in names[:k]], np.diff(offsets[: k + 1]))
+        return (
+            np.concatenate((loaded.astype(np.int32), streams)),
+            np.concatenate((np.arange(n, dtype=np.int32), events + np.int32(n))),
+            None if times is None else np.concatenate((np.full(n, _ALWAYS), times)),
+        )
 
     def _when(self, time: Any) -> str:
         """A time as its column shows it."""
@@ -234,6 +264,13 @@ class Intake:
                 return None
             keys[index] = column.values
         return keys
+
+
+def _too_late(name: str) -> str:
+    return (
+        f"stream {name} is static, and rows of other streams have come already: push all its rows before them, "
+        "or together with the first of them with push_all; what may change later is declared without static=True"
+    )
 
 
 def stored_columns(query: Query) -> dict[str, set[str]]:

@@ -116,6 +116,7 @@ class Compiler:
         self.classes = [frozenset(number[name] for name in c.members) for c in query.key_classes]
         self.residuals = [(r, frozenset(number[name] for name in r.streams)) for r in query.residuals]
         self.names = query.names
+        self.static = frozenset(number[name] for name, stream in query.streams.items() if stream.static)
 
     def shared(self, some: Sequence[int], others: Sequence[int]) -> tuple[int, ...]:
         """The key classes that two sets of streams have in common."""

@@ -45,8 +45,7 @@ def suspend_late(units: Sequence[Unit], floor: NDArray[np.int32]) -> None:
         if FEW * count <= len(rows) or count == 0:
             continue
         for edge, failed, keys in chosen:
-            edge.blacklist.suspend(rows[failed], keys[failed])
-            edge.suspended += len(failed)
+            edge.suspend(rows[failed], keys[failed])
         unit.suspended += count
         flags[places] = left ^ 1
         _forget(unit, units, low, flags)

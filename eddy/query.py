@@ -47,16 +47,25 @@ def _columns(columns: Any) -> dict[str, ColumnType]:
 
 @frozen(unsafe_hash=False)
 class Stream:
-    """What a stream looks like: its columns, its window, and the column that holds its time (default ts)."""
+    """What a stream looks like: its columns, its window, and the column that holds its time (default ts).
+
+    A static one is a relation that is loaded once, before the first row of any other stream: it has no window, and no
+    time, being older than everything.
+    """
 
     columns: dict[str, ColumnType] = field(converter=_columns)
     window: Window = field(factory=Unbounded)
     time: str | None = None
+    static: bool = field(default=False, kw_only=True)
 
     def __attrs_post_init__(self) -> None:
         if not isinstance(self.window, (Rows, Range, Tumbling, Unbounded)):
             raise QueryError(f"a window is Rows, Range, Tumbling or Unbounded, not {self.window!r}")
-        if self.time is None:
+        if not isinstance(self.static, bool):
+            raise QueryError(f"static is True or False, not {self.static!r}")
+        if self.static:
+            self._check_static()
+        elif self.time is None:
             if "ts" in self.columns and _may_be_time(self.columns["ts"]):
                 object.__setattr__(self, "time", "ts")
         elif self.time not in self.columns:
@@ -67,6 +76,16 @@ class Stream:
             raise QueryError(
                 f"column {self.time} is {self.columns[self.time]}, "
                 "but time must be an integer that fits int64, or a timestamp"
+            )
+
+    def _check_static(self) -> None:
+        if not isinstance(self.window, Unbounded):
+            raise QueryError(
+                f"a static stream is loaded once and has no window: leave {self.window!r} out, or static=True"
+            )
+        if self.time is not None:
+            raise QueryError(
+                "a static stream has no time, it is older than everything: leave time= out, or static=True"
             )
 
 
@@ -165,7 +184,7 @@ class Query:
 
     @property
     def timed(self) -> bool:
-        """Whether every stream has a time, and all of them can be compared."""
+        """Whether every stream has a time, static ones aside, and all of them can be compared."""
         return self._clock is not None
 
     @property
@@ -221,7 +240,12 @@ def _streams(streams: Any) -> dict[str, Stream]:
             raise QueryError(
                 f"stream name {name!r} cannot be written in a plan: use a name without blanks, parentheses, ':' and '|'"
             )
-    return {name: s if isinstance(s, Stream) else Stream(s) for name, s in streams.items()}
+    declared = {name: s if isinstance(s, Stream) else Stream(s) for name, s in streams.items()}
+    if all(stream.static for stream in declared.values()):
+        raise QueryError(
+            "every stream is static, so nothing would ever arrive: declare one without static=True"
+        )
+    return declared
 
 
 def _predicates(where: Any, scope: Scope) -> Iterable[Expression]:

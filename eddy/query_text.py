@@ -34,7 +34,8 @@ def _sources(query: Query) -> str:
 
 
 def _source(query: Query, name: str) -> str:
-    return quoted(name) + _bracket(query.streams[name].window)
+    stream = query.streams[name]
+    return quoted(name) + (" [STATIC]" if stream.static else _bracket(stream.window))
 
 
 def _condition(query: Query, minus: Minus) -> str:

@@ -188,6 +188,10 @@ def _restore(engine: Eddy, saved: Saved, file: SnapshotFile) -> None:
             times[number] = np.concatenate([np.empty(0, np.int64), *found])
     engine._lowwater.restore(saved.lows, saved.nexts, times)
     engine._intake.now = saved.now
+    engine._intake.loaded = any(
+        stop > saved.first_row and not stream.static
+        for stop, stream in zip(saved.nexts, engine.query.streams.values(), strict=True)
+    )
     engine._router = engine._workshop.router(engine._streams)
     engine._router.attend(engine.feedback)
     engine._router.install(engine._plan, fresh=False)

@@ -25,6 +25,7 @@ def describe(query: Query) -> dict[str, Any]:
             name: {
                 "columns": {column: kind.name for column, kind in stream.columns.items()},
                 "time": stream.time,
+                "static": stream.static,
                 "window": str(stream.window),
                 "window_numbers": numbers,
             }
@@ -61,7 +62,10 @@ def rebuilt(saved: Mapping[str, Any], path: str) -> Query:
             f"{saved['functions'][0]}: load it with Eddy.load(path, query=query)"
         )
     try:
-        streams = {name: Stream(of["columns"], time=of["time"]) for name, of in saved["streams"].items()}
+        streams = {
+            name: Stream(of["columns"], time=of["time"], static=of.get("static", False))
+            for name, of in saved["streams"].items()
+        }
         parts = arguments(saved["sql"], streams, saved["cross"])
         # The text of a difference has the base first, wherever it was declared.
         parts["streams"] = {name: parts["streams"][name] for name in streams if name in parts["streams"]}
@@ -104,6 +108,8 @@ def _differences(saved: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator
                 yield f"column {name}.{column} {_is(one)}, in the snapshot it {_is(two)}"
         if stream["time"] != other["time"]:
             yield f"the time of {name} {_is(stream['time'])}, in the snapshot it {_is(other['time'])}"
+        if stream["static"] != other.get("static", False):
+            yield f"stream {name} is {'' if stream['static'] else 'not '}static, unlike in the snapshot"
         if stream["window_numbers"] != other["window_numbers"] or given["time_unit"] != saved["time_unit"]:
             yield f"the window of {name} is {stream['window']}, in the snapshot it is {other['window']}"
     for who, mine, other in (("it", given, saved), ("the snapshot", saved, given)):

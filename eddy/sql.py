@@ -55,7 +55,7 @@ def sql(text: str, schemas: Mapping[str, Stream | Mapping[str, Any]], *, cross: 
 
     A schema is a dict of columns and types, or a `Stream`; its window holds unless the text has one. Windows
     are `[ROWS n]`, `[RANGE 5 MINUTES]`, `[RANGE 300]`, `[TUMBLING n ROWS]`, `[TUMBLING 5 MINUTES]` and
-    `[UNBOUNDED]`. Streams are joined by commas and WHERE, or by JOIN ... ON or USING; an alias makes a stream
+    `[UNBOUNDED]`; `[STATIC]` stands for a relation that is loaded once. Streams are joined by commas and WHERE, or by JOIN ... ON or USING; an alias makes a stream
     of its own, so that one schema can be joined with itself. CROSS JOIN, or `cross=True`, allows combinations
     without a predicate. `EXCEPT B ON A.k = B.k` behind the streams of FROM, once or more, subtracts: it makes a
     difference. Results are aggregated with COUNT, SUM, AVG, MIN, MAX and MEDIAN in SELECT, which names the
@@ -160,9 +160,9 @@ def _source(table: exp.Expr, join: exp.Join | None) -> _Source:
     return _Source(table.alias or table.name, table.name, tuple(spans), join)
 
 
-def _windows(sources: list[_Source], text: str, brackets: list[tuple[int, str]]) -> dict[str, Window]:
-    """Each bracket belongs to the stream whose name or alias it stands behind."""
-    windows: dict[str, Window] = {}
+def _windows(sources: list[_Source], text: str, brackets: list[tuple[int, str]]) -> dict[str, Window | None]:
+    """Each bracket belongs to the stream whose name or alias it stands behind; None for a static one."""
+    windows: dict[str, Window | None] = {}
     for position, content in brackets:
         behind = [(end, source.name) for source in sources for start, end in source.spans if start < position]
         end, owner = max(behind, default=(0, ""))
@@ -170,7 +170,7 @@ def _windows(sources: list[_Source], text: str, brackets: list[tuple[int, str]])
             raise QueryError(f"the window [{content}] stands behind no stream: write it after one in FROM")
         if owner in windows:
             raise QueryError(f"stream {owner} has two windows: leave [{content}] out")
-        windows[owner] = window(content)
+        windows[owner] = None if content.strip().upper() == "STATIC" else window(content)
     return windows
 
 
@@ -190,12 +190,14 @@ def window(content: str) -> Window:
         return Unbounded()
     raise QueryError(
         f"unknown window [{content}]: use [ROWS 1000], [RANGE 5 MINUTES], [RANGE 300], [TUMBLING 100 ROWS], "
-        "[TUMBLING 5 MINUTES] or [UNBOUNDED]"
+        "[TUMBLING 5 MINUTES], [UNBOUNDED] or [STATIC]"
     )
 
 
 def _streams(
-    sources: list[_Source], schemas: Mapping[str, Stream | Mapping[str, Any]], windows: Mapping[str, Window]
+    sources: list[_Source],
+    schemas: Mapping[str, Stream | Mapping[str, Any]],
+    windows: Mapping[str, Window | None],
 ) -> dict[str, Stream]:
     streams: dict[str, Stream] = {}
     for source in sources:
@@ -207,7 +209,12 @@ def _streams(
             )
         schema = schemas[source.schema]
         stream = schema if isinstance(schema, Stream) else Stream(schema)
-        streams[source.name] = evolve(stream, window=windows.get(source.name, stream.window))
+        of = windows.get(source.name, stream.window)
+        if of is None:
+            stream = Stream(stream.columns, static=True)
+        else:
+            stream = evolve(stream, window=of)
+        streams[source.name] = stream
     return streams
 
 

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from eddy.binding import Halt
 from eddy.blacklist import Rows
 from eddy.demand import Designer, Edge, Tally, Unit
+from eddy.dropped import Dropped
 from eddy.intake import Part
 from eddy.itinerary import Key, Streams
 from eddy.late import suspend_late
@@ -71,6 +72,7 @@ class Suspension:
         """Whether judging pays, by the clock."""
         self._judging = False
         self._revival = Revival(router)
+        self._static = router.compiler.static
         self._programs: tuple[Program, Program] | None = None
         """That of the plan as it is, and the same with visits."""
         self._watching = False
@@ -85,6 +87,9 @@ class Suspension:
         """Rows that this batch has brought back, by stream."""
         self._new = 0
         """Rows that came since those in the windows were judged."""
+        self._loaded = False
+        """Whether a row has come of a stream that is not static: from then on static relations have all their rows."""
+        self._dropped = Dropped()
 
     # -- a batch ---------------------------------------------------------------------------------------------------
 
@@ -128,10 +133,12 @@ class Suspension:
         self._edges = [edge for unit in self.units for edge in unit.edges]
         for edge in self._edges:
             edge.bar(not self._allowed)
+        if self._loaded:
+            self._end_loading()
         plain = compile_program(track.halts)
         for unit in self.units:
             if unit.state is not None:
-                unit.state.suspended = partial(self.suspended, unit)
+                unit.state.suspended = partial(self.hidden, unit)
             elif unit.stair is not None:
                 unit.stair.forewarned = self._release_all
                 if unit.edges:
@@ -144,7 +151,7 @@ class Suspension:
         for unit in self.units:
             if unit.state is not None:
                 rows = self.suspended(unit)
-                unit.state.suspended = partial(np.copy, rows)
+                unit.state.suspended = partial(np.copy, self.hidden(unit))
                 if len(rows):
                     self._pending[unit.streams] = rows.reshape(-1, 1)
             unit.edges = []
@@ -161,6 +168,11 @@ class Suspension:
             (self._pending[unit.streams][:, 0] if unit.streams in self._pending else NONE, *found)
         )
         return rows[rows - marks[s] >= 0]
+
+    def hidden(self, unit: Unit) -> NDArray[np.int32]:
+        """The rows of a stream that nobody can find, though no filter has ruled them out."""
+        s = unit.streams[0]
+        return np.concatenate((self.suspended(unit), self._dropped.live(s, self.router.floor[0, s])))
 
     def begin(self, lows: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
         """Begin a batch: what has left its window need not wait any longer."""
@@ -204,6 +216,7 @@ class Suspension:
         for unit in self.units:
             for edge in unit.edges:
                 edge.blacklist.review(self.router.floor[0])
+        self._dropped.review(self.router.floor[0])
 
     def _consider(self, unit: Unit, edge: Edge) -> None:
         """Now and then the policy is asked whether an edge is worth its while."""
@@ -221,10 +234,20 @@ class Suspension:
 
     def hold(self, parts: Sequence[Part]) -> bool:
         """A batch's rows are about to be stored; whether they are to be linked later, when they are visited."""
+        if not self._loaded and any(part.stream not in self._static for part in parts):
+            self._loaded = True
+            self._end_loading()
         if self._watching:
             self._parts = {part.stream: part for part in parts}
             self._new += sum(len(part.events) for part in parts)
         return self._watching
+
+    def _end_loading(self) -> None:
+        """Nobody need wait for static relations any more: their rows are there, or come first in this batch."""
+        for unit in self.units:
+            for edge in unit.edges:
+                if edge.static:
+                    edge.drop = partial(self._dropped.add, unit)
 
     # -- visits ----------------------------------------------------------------------------------------------------
 
@@ -285,6 +308,8 @@ class Suspension:
                     found.append(edge.blacklist.wake(keys, floor[0]))
                     edge.returned += len(found[-1])
                     edge.resumed += len(found[-1])
+                if edge.drop is not None:  # what is left of loading
+                    edge.drop(edge.blacklist.wake_all(floor[0]))
         if not any(map(len, found)):
             return np.empty((0, len(unit.streams)), np.int32)
         rows = np.concatenate(found)
