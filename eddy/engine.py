@@ -121,6 +121,7 @@ class Eddy:
         """Rows of several streams arrive together, merged by time; ties in the order of the query's streams.
 
         Where not every stream has a time column, position is the time: first every stream's first row, and so on.
+        Rows of static streams come before all others.
         """
         if not isinstance(batches, Mapping):
             raise EddyError(f"push_all takes a dict of stream name to batch, not {type(batches).__name__}")

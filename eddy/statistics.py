@@ -113,7 +113,7 @@ class FeedbackStatistics:
     resumed: int
     """Rows that came back since a partner had come, or because the plan was changed."""
     dropped: int
-    """Rows that left their window before a partner came."""
+    """Rows that left their window before a partner came, and those that a static relation has no partner for."""
     waiting: int
     composites_suspended: int
     composites_resumed: int

@@ -137,7 +137,7 @@ def test_rows_of_a_static_relation_come_before_all_others():
     together = {"R": {"y": [3]}, "A": {"ts": [5], "x": [1], "y": [3]}, "B": {"ts": [4], "x": [1]}}
     assert tuples(engine.push_all(together)) == [(0, 0, 2)]
     for late_rows in ({"R": {"y": [4]}}, {"R": {"y": [4]}, "B": {"ts": [6], "x": [1]}}):
-        with pytest.raises(eddy.BatchError, match="stream R is static.* push all its rows before"):
+        with pytest.raises(eddy.BatchError, match=r"stream R is static.* push all its rows before"):
             engine.push_all(late_rows)
     assert engine.statistics().events == 5
     assert len(engine.push("R", {"y": []})) == 0
@@ -161,6 +161,21 @@ def test_what_waits_while_relations_are_loaded_comes_back(batch_size):
         numbers = engine.statistics().feedback
         assert numbers.waiting == 0
         assert numbers.dropped == sum(edge.suspended - edge.resumed for edge in numbers.edges)
+
+
+def test_a_relation_that_others_are_dropped_for_waits_for_no_stream():
+    """In ((A B) S) C rows of S might wait for C; then S would seem to lack what rows of A need."""
+    streams = {"A": of("x y"), "B": of("x"), "S": of("y z", static=True), "C": of("z")}
+    query = eddy.Query(streams, where=["A.x = B.x", "A.y = S.y", "S.z = C.z"])
+    engine = eddy.Eddy(query, "((A B) S) C", feedback=TIRELESS)
+    engine.push("S", {"y": [1], "z": [5]})
+    engine.push("C", {"z": [6]})
+    engine.push("B", {"x": [1]})
+    engine.push("A", {"x": [1, 1], "y": [1, 2]})
+    numbers = engine.statistics().feedback
+    assert (numbers.dropped, numbers.waiting) == (1, 0)
+    assert {edge.name for edge in numbers.edges if edge.opposite == "C"} == {"A", "B", "A B"}
+    assert tuples(engine.push("C", {"z": [5]})) == [(0, 0, 0, 1)]
 
 
 def test_a_snapshot_knows_that_a_relation_is_static(tmp_path):
