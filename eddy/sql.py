@@ -55,11 +55,11 @@ def sql(text: str, schemas: Mapping[str, Stream | Mapping[str, Any]], *, cross: 
 
     A schema is a dict of columns and types, or a `Stream`; its window holds unless the text has one. Windows
     are `[ROWS n]`, `[RANGE 5 MINUTES]`, `[RANGE 300]`, `[TUMBLING n ROWS]`, `[TUMBLING 5 MINUTES]` and
-    `[UNBOUNDED]`; `[STATIC]` stands for a relation that is loaded once. Streams are joined by commas and WHERE, or
-    by JOIN ... ON or USING; an alias makes a stream of its own, so that one schema can be joined with itself. CROSS JOIN, or `cross=True`, allows combinations
-    without a predicate. `EXCEPT B ON A.k = B.k` behind the streams of FROM, once or more, subtracts: it makes a
-    difference. Results are aggregated with COUNT, SUM, AVG, MIN, MAX and MEDIAN in SELECT, which names the
-    columns of GROUP BY first.
+    `[UNBOUNDED]`; `[STATIC]` stands for a relation that is loaded once. Streams are joined by commas and WHERE,
+    or by JOIN ... ON or USING; an alias makes a stream of its own, so that one schema can be joined with
+    itself. CROSS JOIN, or `cross=True`, allows combinations without a predicate. `EXCEPT B ON A.k = B.k` behind
+    the streams of FROM, once or more, subtracts: it makes a difference. Results are aggregated with COUNT, SUM,
+    AVG, MIN, MAX and MEDIAN in SELECT, which names the columns of GROUP BY first.
     """
     return Query(**arguments(text, schemas, cross))
 

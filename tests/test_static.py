@@ -174,7 +174,7 @@ def test_a_relation_that_others_are_dropped_for_waits_for_no_stream():
     engine.push("A", {"x": [1, 1], "y": [1, 2]})
     numbers = engine.statistics().feedback
     assert (numbers.dropped, numbers.waiting) == (1, 0)
-    assert {edge.name for edge in numbers.edges if edge.opposite == "C"} == {"A", "B", "A B"}
+    assert {edge.name for edge in numbers.edges if edge.opposite == "C"} == {"A", "B"}
     assert tuples(engine.push("C", {"z": [5]})) == [(0, 0, 0, 1)]
 
 
