@@ -362,8 +362,10 @@ class Suspension:
             self._release_rows()
 
     def _release_all(self) -> None:
-        """A STAIR is about to get holes: no composite waits any more, and rows are judged anew, since they could wait for
-        what comes back now, which no batch would show them."""
+        """A STAIR is about to get holes: no composite waits any more.
+
+        Rows are judged anew: they could wait for what comes back now, which no batch would show them.
+        """
         self._release_composites()
         for unit in self.units:
             for edge in unit.edges if unit.state is not None else ():
