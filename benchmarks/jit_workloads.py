@@ -10,7 +10,7 @@ from attrs import evolve, field, frozen
 
 import eddy
 from benchmarks.migration_workloads import left_deep
-from benchmarks.workloads import Chunk, Workload
+from benchmarks.workloads import Batch, Chunk, Workload
 
 BUSHY = {
     4: "(A B) (C D)",
@@ -54,6 +54,14 @@ class Clique(Workload):
         spread = np.where(drawn.streams == self.wide, WIDE, 1)
         columns = (c + self.keys * self._random.integers(0, spread) for c in drawn.columns)
         return Chunk(drawn.streams, tuple(columns), drawn.first)
+
+    def barren(self, batch: Batch) -> Batch:
+        """The same rows, but those of all streams except the last two match nothing: a feed for which only composites of
+        these two are made, with nothing to judge."""
+        return {
+            name: {c: v + (s + 1 << 32) if c != "ts" and s < self.streams - 2 else v for c, v in columns.items()}
+            for s, (name, columns) in enumerate(batch.items())
+        }
 
 
 @frozen
