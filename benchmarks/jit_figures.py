@@ -1,7 +1,7 @@
 """JIT's experiments (section VI, Figures 10 to 17): engines that differ in their feedback, on the same feeds.
 
-Processor time is that of whole runs, from empty windows, as in the paper; peak memory is looked at between chunks of two
-batches, outside the clock. The paper's rows come one at a time; here a batch has 1,024 events, for all sides.
+Processor time is that of whole runs, from empty windows, as in the paper; peak memory is looked at between chunks of
+two batches, outside the clock. The paper's rows come one at a time; here a batch has 1,024 events, for all sides.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ BATCH, BATCHES = 1024, 2
 NONE, MNS, BLOOM, DOE, AGAIN = "NoFeedback", "Mns", "Mns(bloom)", "Doe", "NoFeedback again"
 BOUND = "free of charge"
 """NoFeedback on a feed in which rows of all streams but the last two match nothing: their composites are spared without
-anybody having judged them. As they have no results here, no sound feedback can do much better under the same plan."""
+anybody having judged them. That is about what feedback could do at best under the same plan, if it cost nothing."""
 EVERY: Mapping[str, Feedback] = {
     MNS: Mns(),
     NONE: NoFeedback(),

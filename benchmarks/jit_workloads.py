@@ -56,10 +56,12 @@ class Clique(Workload):
         return Chunk(drawn.streams, tuple(columns), drawn.first)
 
     def barren(self, batch: Batch) -> Batch:
-        """The same rows, but those of all streams except the last two match nothing: a feed for which only composites of
-        these two are made, with nothing to judge."""
+        """The same rows, but those of all streams except the last two match nothing: a feed for which only composites
+        of these two are made, with nothing to judge."""
         return {
-            name: {c: v + (s + 1 << 32) if c != "ts" and s < self.streams - 2 else v for c, v in columns.items()}
+            name: {
+                c: v + (s + 1 << 32) if c != "ts" and s < self.streams - 2 else v for c, v in columns.items()
+            }
             for s, (name, columns) in enumerate(batch.items())
         }
 
