@@ -33,7 +33,9 @@ def test_the_defaults_are_the_papers():
     assert LEFT_DEEP_DEFAULT.text == "((A B) C) D"
     large = evolve(BUSHY_DEFAULT, scale=10)
     assert large.rows == 12_000 and large.work().keys == 2000
-    assert all(len(eddy.plan.parse(text, "ABCDEFGH"[:n]).streams) == n for n, text in BUSHY.items())
+    for n, text in BUSHY.items():
+        setting = evolve(BUSHY_DEFAULT, n=n)
+        assert eddy.Eddy(setting.query(setting.work()), plan=text).plan == setting.text
 
 
 @pytest.mark.parametrize("n", [3, 4, 6])
@@ -72,7 +74,9 @@ def test_what_a_run_says():
 
 
 def test_a_quick_run_is_a_small_one():
-    (made,) = runs(Report(quick=True), evolve(BUSHY_DEFAULT, joins="hash"), {MNS: EVERY[MNS], NONE: EVERY[NONE]}, 3)
+    (made,) = runs(
+        Report(quick=True), evolve(BUSHY_DEFAULT, joins="hash"), {MNS: EVERY[MNS], NONE: EVERY[NONE]}, 3
+    )
     assert 0 < made.peaks[NONE].live < 3000
 
 
