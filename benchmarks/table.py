@@ -1,7 +1,8 @@
-"""The tables of figures in README.md and docs/migration.md: `python -m benchmarks.table [--write]`.
+"""The tables of figures in README.md and in docs: `python -m benchmarks.table [--write]`.
 
-`python -m benchmarks.targets --write` measures and keeps the figures of the README, and `python -m
-benchmarks.techniques --write` those of the migration techniques; this only shows them, every miss included.
+`python -m benchmarks.targets --write` measures and keeps the figures of the README, `python -m benchmarks.techniques
+--write` those of the migration techniques, and `python -m benchmarks.jit --write` those of feedback; this only shows
+them, every miss included.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = {
     ROOT / "README.md": RESULTS,
     ROOT / "docs" / "migration.md": RESULTS.with_name("results_migration.json"),
+    ROOT / "docs" / "feedback.md": RESULTS.with_name("results_feedback.json"),
 }
 """Pages with figures, and the results that these are from."""
 BEGIN = "<!-- figures: written by python -m benchmarks.table --write -->"
