@@ -12,11 +12,15 @@ import statistics
 LENGTH, SKIPPED = 8, 2
 """Batches of a side that are timed, and those before, in which it is not yet itself."""
 
-FIRST, LONGEST = 4, 4096
-"""Batches before the first comparison; the most between two of them."""
+FIRST, LONGEST = 48, 4096
+"""Batches before the first comparison, when windows should be full; the most between two of them."""
 
 GAIN = 0.98
 """Judging goes on if an event takes at most this share of what it takes without."""
+
+CLEAR = 6.0
+"""Where counts say that so many times as much is spared as is spent, there is nothing to compare: to bring back all
+that waits would cost more than is to be learnt."""
 
 
 class Payoff:
@@ -26,8 +30,14 @@ class Payoff:
         self.allowed = True
         self._wait = FIRST
         self._patience = FIRST
+        self._spared = self._spent = 0.0
         self._with: list[float] = []
         self._without: list[float] = []
+
+    def count(self, spared: float, spent: float) -> None:
+        """So much work was spared at an edge, and so much spent on it, since it was last reviewed."""
+        self._spared += spared
+        self._spent += spent
 
     def note(self, judging: bool, waiting: bool, events: int, seconds: float) -> None:
         """A batch of so many events took so long; whether entries were judged, and whether some wait."""
@@ -39,14 +49,20 @@ class Payoff:
             if judging and events:
                 self._with.append(seconds / events)
             if len(self._with) == LENGTH:
-                self.allowed = False
+                if self._spared > CLEAR * self._spent > 0:
+                    self._go_on(True)
+                else:
+                    self.allowed = False
         elif not waiting and events:
             self._without.append(seconds / events)
             if len(self._without) == LENGTH + SKIPPED:
                 self._decide()
 
     def _decide(self) -> None:
-        pays = statistics.median(self._with) <= GAIN * statistics.median(self._without[SKIPPED:])
+        self._go_on(statistics.median(self._with) <= GAIN * statistics.median(self._without[SKIPPED:]))
+
+    def _go_on(self, pays: bool) -> None:
         self._with, self._without = [], []
+        self._spared = self._spent = 0.0
         self._patience = min(LONGEST, 4 * self._patience)
         self.allowed, self._wait = pays, self._patience

@@ -46,6 +46,9 @@ RELEASED = 4
 """What waits at an edge that begins to rest is let go if so many times as much was judged there: many rows at once
 would delay a batch, and they go by themselves."""
 
+VISIT = 1000
+"""What a visit to an edge costs however little is judged there, where a look at a key costs 1."""
+
 LATE, SOME = 4, 32
 """Rows in the windows are judged again when one in so many of them is new, but not for fewer new rows than SOME."""
 
@@ -226,6 +229,8 @@ class Suspension:
         edge.batches += 1
         if edge.batches >= TRIAL and edge.judged + edge.looked:
             edge.worth = unit.look(self.router.binder.nested)
+            spared = max(0, edge.failed - edge.returned) * edge.worth
+            self._payoff.count(spared, edge.judged + edge.looked + VISIT * edge.batches)
             edge.patience = max(0, int(self.policy.rest(edge)))
             edge.rest(edge.patience)
             if edge.resting and 0 < RELEASED * edge.blacklist.waiting <= edge.judged:

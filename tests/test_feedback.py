@@ -353,7 +353,7 @@ def test_plan_changes_leave_nothing_behind():
         engine.migrate(["A (B C)", "(A B) C"][number % 2])
     gc.collect()
     held = {id(s) for s in engine._router.every_stair}
-    assert sum(isinstance(thing, Stair) and id(thing) not in held for thing in gc.get_objects()) < 40
+    assert sum(type(thing) is Stair and id(thing) not in held for thing in gc.get_objects()) < 40
     assert len(engine._router.suspension.former) <= 6
 
 

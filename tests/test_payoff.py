@@ -37,16 +37,16 @@ def run(engine, batches, cost):
 @pytest.mark.parametrize("cost, mostly", [(2.0, False), (0.5, True)])
 def test_the_dearer_side_rests(cost, mostly, monkeypatch):
     monkeypatch.setattr(Mns, "rest", lambda self, edge: 0)  # so that the clock alone decides
-    judged, results = run(engine_of(Mns()), 600, cost)
+    judged, results = run(engine_of(Mns()), 900, cost)
     assert all(judged[: FIRST + LENGTH]) and not judged[FIRST + LENGTH]
-    assert sum(judged[100:]) > 400 if mostly else sum(judged[100:]) < 100
-    assert 0 < judged.count(not mostly) and results == run(engine_of(Mns(restraint=False)), 600, cost)[1]
+    assert sum(judged[100:]) > 700 if mostly else sum(judged[100:]) < 100
+    assert 0 < judged.count(not mostly) and results == run(engine_of(Mns(restraint=False)), 900, cost)[1]
 
 
 def test_what_does_not_pay_is_tried_more_and_more_seldom(monkeypatch):
     monkeypatch.setattr(Mns, "rest", lambda self, edge: 0)
-    judged, _ = run(engine_of(Mns()), 900, 2.0)
-    trials = [i for i in range(1, 900) if judged[i] and not judged[i - 1]]
+    judged, _ = run(engine_of(Mns()), 5000, 2.0)
+    trials = [i for i in range(1, 5000) if judged[i] and not judged[i - 1]]
     assert len(trials) >= 3 and trials[2] - trials[1] > 2 * (trials[1] - trials[0])
 
 

@@ -9,10 +9,10 @@ from attrs import field, frozen
 
 from policies.feedback.base import Edge, Feedback
 
-SHORTEST, LONGEST = 16, 4096
+SHORTEST, LONGEST = 4, 4096
 """Batches that an edge rests: four times as many each time that it did not pay."""
 
-BATCH = 4000
+BATCH = 1000
 """What a batch costs however small it is, where a look at a key costs 1."""
 
 
