@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import argparse
+import json
+import os
+import platform
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TextIO
 
 from attrs import define, field
 
-from benchmarks.ratio import table
+from benchmarks.ratio import table, write
 from benchmarks.targets import Line
 
 
@@ -87,3 +92,30 @@ def _plain(value: Any) -> Any:
     if rounded is not None:
         return rounded()
     return float(f"{value:.4g}") if isinstance(value, float) else value
+
+
+def command(
+    prog: str, description: str | None, groups: Mapping[str, Callable[[Report], None]], kept: Path
+) -> int:
+    """A command that measures groups and tells, or keeps, what they say; 0 if all that is to be reached was."""
+    arguments = argparse.ArgumentParser(prog=f"python -m {prog}", description=description)
+    arguments.add_argument("--write", action="store_true", help=f"keep the figures in benchmarks/{kept.name}")
+    arguments.add_argument("--only", default="", help="measure only groups whose name has these words")
+    arguments.add_argument("--quick", action="store_true", help="small sizes, to see that it works")
+    chosen = arguments.parse_args()
+    if not any(chosen.only in name for name in groups):
+        arguments.error("--only takes words of a group's name, which are:\n  " + "\n  ".join(groups))
+    report = Report(quick=chosen.quick)
+    before = os.getloadavg()[0]
+    for name, measure in groups.items():
+        if chosen.only in name:
+            measure(report)
+    report.quiet()
+    print(report)
+    if chosen.write:
+        machine = f"{platform.machine()}, Python {platform.python_version()}, {os.cpu_count()} processors"
+        busy = f"load {before:.1f} at the beginning, {os.getloadavg()[0]:.1f} at the end"
+        held = json.loads(kept.read_text()) if kept.exists() else {}
+        found = {name: held.get(name, {}) | figures for name, figures in report.results().items()}
+        write(kept, {**found, "machine": f"{machine}, {busy}"})
+    return 0 if all(line.passed for line in report.lines) else 1

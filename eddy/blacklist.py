@@ -40,8 +40,7 @@ class Blacklist(Stair):
     def wake(self, keys: Keys, marks: NDArray[np.int32]) -> Rows:
         """The live rows that have waited for one of these keys; they do not wait any longer."""
         out = np.empty((self.waiting, self.components), np.int32)
-        before = self.state[3][LOW]
-        found = take(self.state, self.streams, marks, keys, out) if self.waiting and before < self.tail else 0
+        found = take(self.state, self.streams, marks, keys, out) if self.waiting else 0
         self.waiting -= found
         self._forget_if_empty()
         return out[:found]

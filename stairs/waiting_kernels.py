@@ -9,6 +9,7 @@ import numba as nb
 import numpy as np
 
 from stairs.kernel import kernel
+from stairs.key_kernels import following
 from stairs.layout import (
     BASE,
     FLAGS,
@@ -25,6 +26,7 @@ from stairs.layout import (
     TAIL,
 )
 from stairs.probe_kernels import bucket
+from stairs.ring_kernels import is_live
 
 
 @kernel(nb.void(STATE, INTS, FLAGS))
@@ -38,7 +40,7 @@ def admit(leaf, events, chosen):
             slot = np.uint64(row & mask)
             head = np.uint64(bucket(records[slot, KEY_LOW], records[slot, KEY_HIGH], shift))
             older = heads[head]
-            records[slot, NEXT] = older if np.int32(older - low) >= 0 else np.int32(low - 1)
+            records[slot, NEXT] = following(older, low)
             heads[head] = row
             own_events[i] = events[i]
 
@@ -60,7 +62,7 @@ def link_rows(leaf, rows, steps):
             newer = older
             older = records[np.uint64(older & mask), NEXT]
             steps -= 1
-        records[slot, NEXT] = older if np.int32(older - low) >= 0 else np.int32(low - 1)
+        records[slot, NEXT] = following(older, low)
         if newer == row:
             heads[head] = row
         else:
@@ -139,23 +141,20 @@ def take(blacklist, streams, marks, keys, out):
         newer, first = entry, True
         while np.int32(entry - low) >= 0:
             slot = np.uint64(entry & mask)
-            following = records[slot, NEXT]
+            older = records[slot, NEXT]
             if records[slot, KEY_LOW] == key_low and records[slot, KEY_HIGH] == key_high:
-                live = True
-                for j in range(streams.shape[0]):
-                    live &= np.int32(records[slot, ROWS + j] - marks[streams[j]]) >= 0
-                if live:
+                if is_live(records, slot, entry, streams, marks, False):
                     for j in range(streams.shape[0]):
                         out[taken, j] = records[slot, ROWS + j]
                     taken += 1
                 records[slot, NEXT] = entry
                 if first:
-                    heads[head] = following
+                    heads[head] = older
                 else:
-                    records[np.uint64(newer & mask), NEXT] = following
+                    records[np.uint64(newer & mask), NEXT] = older
             else:
                 newer, first = entry, False
-            entry = following
+            entry = older
     return taken
 
 
@@ -166,10 +165,7 @@ def list_live(state, streams, marks, out):
     mask, found = records.shape[0] - 1, 0
     for entry in range(meta[LOW], meta[TAIL]):
         slot = np.uint64(entry & mask)
-        live = records[slot, NEXT] != np.int32(entry)
-        for j in range(streams.shape[0]):
-            live &= np.int32(records[slot, ROWS + j] - marks[streams[j]]) >= 0
-        if live:
+        if is_live(records, slot, entry, streams, marks, False):
             for j in range(streams.shape[0]):
                 out[found, j] = records[slot, ROWS + j]
             found += 1
