@@ -123,6 +123,8 @@ def test_a_command_exists(words, capsys):
         assert arguments[0] == "-m"
         assert find_spec(arguments[1]) is not None
         source = Path(find_spec(arguments[1]).origin).read_text()
+        if "from benchmarks.report import" in source and "command(" in source:  # which has its options there
+            source += (ROOT / "benchmarks" / "report.py").read_text()
         assert all(f'"{option}"' in source for option in arguments[2:] if option.startswith("--"))
     elif program == "eddy":
         _parser().parse_args(arguments)
