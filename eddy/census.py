@@ -34,7 +34,7 @@ def take_census(engine: Eddy) -> Statistics:
         else take_feedback_census(engine.query, suspension, lowwater.lows, lowwater.counts)
     )
     held = 0 if feedback is None else feedback.bytes
-    held += sum(s.bytes for s in streams) + sum(s.bytes for s in stairs)
+    held += sum(s.bytes for s in stairs)
     return Statistics(
         plan=engine.plan,
         events=engine._events,
@@ -42,16 +42,24 @@ def take_census(engine: Eddy) -> Statistics:
         migrations=engine._migrations,
         keys_filled=engine._router.keys_filled,
         composites_filled=engine._router.composites_built,
-        bytes=held
-        + engine._router.nbytes
-        + engine._pool.nbytes
-        + lowwater.nbytes
-        + engine._output.nbytes
-        + engine._changes.nbytes,
+        keys_demoted=0 if engine._budget is None else engine._budget.demoted,
+        bytes=held + bytes_held(engine),
         streams=streams,
         stairs=stairs,
         history=engine._changes.history,
         feedback=feedback,
+    )
+
+
+def bytes_held(engine: Eddy) -> int:
+    """What an engine holds apart from composites and feedback."""
+    return (
+        sum(stream.nbytes for stream in engine._streams)
+        + engine._router.nbytes
+        + engine._pool.nbytes
+        + engine._lowwater.nbytes
+        + engine._output.nbytes
+        + engine._changes.nbytes
     )
 
 

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from eddy import snapshot
 from eddy.box import Batch
-from eddy.census import take_census
+from eddy.budget import Budget, bytes_of
+from eddy.census import bytes_held, take_census
 from eddy.chunks import chunks
 from eddy.errors import BatchError, EddyError, PlanError, StateError
 from eddy.explain import explain
@@ -52,6 +53,7 @@ class Eddy:
         joins: str = "hash",
         seed: int = 0,
         retractions: bool = False,
+        memory: int | str | None = None,
         _first_row: int = 0,
     ) -> None:
         if not isinstance(query, Query):
@@ -69,6 +71,7 @@ class Eddy:
         self.batch_size = _whole("batch_size", batch_size)
         self.joins = joins
         self.seed = seed
+        self._budget = None if memory is None else Budget(bytes_of(memory))
         self._workshop = workshop = Workshop(query, joins)
         self._plan = workshop.parse(plan)
         self._first_row = _first_row
@@ -195,6 +198,8 @@ class Eddy:
 
     def _route(self, arrivals: Arrivals, results: bool) -> Result:
         router, ring = self._router, self._handout.ring
+        if self._budget is not None and not self.query.minus:
+            self._budget.look(router, lambda: bytes_held(self))
         lows, counts = self._lowwater.lows.copy(), self._lowwater.counts.copy()
         marks, first, _ = self._lowwater.advance(arrivals.streams, arrivals.times)
         self._history.note(self._events, counts.tolist(), lows.tolist(), arrivals, router.tracks[-1].plan)
@@ -326,6 +331,15 @@ class Eddy:
         self._plan = plan
         self._migrations += 1
 
+    @property
+    def memory(self) -> int | None:
+        """The memory budget in bytes, if there is one.
+
+        Above it composites give way: their keys become holes, which are filled again when they are asked for. The rows
+        in the windows stay, whatever they take.
+        """
+        return None if self._budget is None else self._budget.limit
+
     # -- snapshots -------------------------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -351,13 +365,14 @@ class Eddy:
         joins: str | None = None,
         seed: int | None = None,
         retractions: bool | None = None,
+        memory: int | str | None = None,
     ) -> Eddy:
         """An engine that goes on where the saved one stood, and gives exactly the results that it would have given.
 
         Composites are holes at first and fill as they are needed. ``query`` is needed only if the saved one has
         predicates of your own (`eddy.predicate`). Plan, batch size, joins, seed and retractions are the saved ones
-        unless given; policies are not saved, only what they were called, so pass them again. StateError if there is no
-        snapshot to read, or not a whole one.
+        unless given. Policies are not saved, only what they were called, nor is the memory budget: pass them again.
+        StateError if there is no snapshot to read, or not a whole one.
         """
         options: dict[str, Any] = {
             "plan": plan,
@@ -366,6 +381,7 @@ class Eddy:
             "feedback": feedback,
         }
         options |= {"batch_size": batch_size, "joins": joins, "seed": seed, "retractions": retractions}
+        options["memory"] = memory
         return snapshot.load(cls, path, query, options)
 
     # -- what goes on ----------------------------------------------------------------------------------------------

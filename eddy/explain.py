@@ -26,6 +26,8 @@ def explain(query: Query, plan: Plan | Subtractions, statistics: Statistics) -> 
         f"plan {plan}",
         f"{_count(statistics.events, 'event')}, {_count(statistics.results, 'result')}, {_size(statistics.bytes)}",
     ]
+    if statistics.keys_demoted:
+        lines.append(f"{_count(statistics.keys_demoted, 'key')} made holes so far, for want of memory")
     if statistics.plan != str(plan):
         lines.append(f"changing to {statistics.plan}, which runs apart until it has what it needs")
     if isinstance(plan, Subtractions):

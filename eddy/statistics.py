@@ -142,6 +142,8 @@ class Statistics:
     keys_filled: int
     composites_filled: int
     """Composites built to fill holes."""
+    keys_demoted: int
+    """Keys that became holes for want of memory."""
     bytes: int
     streams: tuple[StreamStatistics, ...]
     stairs: tuple[StairStatistics, ...]

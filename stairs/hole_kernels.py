@@ -112,12 +112,12 @@ def enter(keymap, wanted, state):
         states[slot] = state
 
 
-@kernel(nb.void(KEYMAP, KEYMAP))
-def rehash(old, new):
-    """Enter all keys of one map into a larger one."""
+@kernel(nb.void(KEYMAP, KEYMAP, nb.uint8))
+def rehash(old, new, least):
+    """Enter the keys of one map into another; those whose state is below ``least`` are left out."""
     keys, states, _ = old
     for i in range(keys.shape[0]):
-        if states[i] != UNKNOWN:
+        if states[i] >= least:
             slot = place(new[0], new[1], keys[i])
             new[0][slot] = keys[i]
             new[1][slot] = states[i]

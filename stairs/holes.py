@@ -55,11 +55,13 @@ class Holes:
         return sum(array.nbytes for array in self._map)
 
     def _reserve(self, n: int) -> None:
-        """Keep the map at most four fifths full."""
+        """Keep the map at most four fifths full. Keys that would be filled without being in it are left behind."""
         wanted = (int(self._map[2][0]) + n) * 5 // 4
         if wanted > len(self._map[0]):
-            grown = self._allocate(power_of_two(2 * wanted))
-            rehash(self._map, grown)
+            least = HOLE if self.created <= self.leaf.low else FILLED
+            kept = int(np.count_nonzero(self._map[1] >= least))
+            grown = self._allocate(power_of_two(2 * (kept + n) * 5 // 4))
+            rehash(self._map, grown, least)
             self._map = grown
 
     def filled_of(self, keys: Keys) -> NDArray[np.uint8]:

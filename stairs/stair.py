@@ -11,7 +11,7 @@ from stairs.begin_kernels import AGES, SPARE, begin_stair
 from stairs.hole_kernels import present, unlink
 from stairs.holes import Holes, Keys
 from stairs.key_kernels import append_rows, link, read_component_keys
-from stairs.layout import AGES_AT, BASE, HOLES, LIMIT, LOW, USUAL
+from stairs.layout import AGES_AT, BASE, HOLES, LIMIT, LOW, NEXT, USUAL
 from stairs.ring import Ring, power_of_two
 from stairs.ring_kernels import count_live, reclaim, refresh_heads
 
@@ -143,12 +143,20 @@ class Stair(Ring):
 
     def make_room(self, floor: NDArray[np.int32]) -> None:
         """Use twice as many slots where most are live, or where moving entries together did not free enough."""
-        limit, wanted = int(self.meta[LIMIT]), self._wanted
-        if limit - (self.tail - self.low) < wanted or self._estimate(floor) + wanted > FULLEST * limit:
+        limit = int(self.meta[LIMIT])
+        if limit - (self.tail - self.low) < self._wanted or self._too_full(floor):
             if limit == self.capacity:
                 self.resize(2 * limit)
             else:
                 self.meta[LIMIT] = 2 * limit
+
+    def crowded(self, floor: NDArray[np.int32]) -> bool:
+        """Between batches: whether it may soon use twice as many slots."""
+        short = self.meta[LIMIT] - (self.tail - self.low) < 2 * self._wanted
+        return bool(short) and self._too_full(floor)
+
+    def _too_full(self, floor: NDArray[np.int32]) -> bool:
+        return self._estimate(floor) + self._wanted > FULLEST * self.meta[LIMIT]
 
     def _estimate(self, floor: NDArray[np.int32]) -> int:
         """About how many entries are live."""
@@ -178,6 +186,13 @@ class Stair(Ring):
             if floor is not None:
                 reclaim(self.state, self.streams, floor, 0)
             self.resize(max(capacity, power_of_two(self.tail - self.low)))
+
+    def pack(self, floor: NDArray[np.int32]) -> None:
+        """At the beginning of a batch: have no more slots than what is live needs."""
+        reclaim(self.state, self.streams, floor, 0)
+        capacity = power_of_two(int((self.tail - self.low + self._wanted) / FULLEST))
+        if capacity < self.capacity:
+            self.resize(capacity)
 
     def note_usual(self, n: int) -> None:
         """A batch puts n entries here."""
@@ -264,6 +279,11 @@ class Stair(Ring):
         out = np.empty(len(keys), np.uint8)
         present(self.state, np.ascontiguousarray(keys, np.int64), out)
         return out.view(np.bool_)
+
+    def linked(self, start: int, stop: int) -> NDArray[np.bool_]:
+        """Whether each entry of start..stop is in a chain: dropped inserts and demoted entries are not."""
+        entries = np.arange(start, stop)
+        return self.state[0][entries & (self.capacity - 1), NEXT] != entries.astype(np.int32)
 
     def live(self, marks: NDArray[np.int32]) -> int:
         """How many entries are live now."""

@@ -68,7 +68,8 @@ class Case:
     A step is ``("push", stream, rows)``, ``("push", stream, rows, max_rows)``,
     ``("push_all", {stream: rows})``, ``("migrate", plan)``, ``("settle",)``, ``("demote", seed)``,
     ``("restart",)`` or ``("reject", what, stream)``.
-    ``first_row``: the number of each stream's first row, as if the engine had run for long.
+    ``first_row``: the number of each stream's first row, as if the engine had run for long. ``memory``: a budget,
+    looked at before every batch.
     """
 
     streams: dict
@@ -85,6 +86,7 @@ class Case:
     form: str = "list"
     hold: bool = False
     first_row: int = 0
+    memory: int | None = None
 
     @property
     def background(self):
@@ -211,9 +213,17 @@ def make_engine(case, **options):
         "joins": case.joins,
         "migration": case.technique,
         "feedback": case.feedback,
+        "memory": case.memory,
         "_first_row": case.first_row,
     }
-    return eddy.Eddy(make_query(case), **{**own, **options})
+    return thrifty(eddy.Eddy(make_query(case), **{**own, **options}))
+
+
+def thrifty(engine):
+    """An engine that looks at its memory before every batch, if it has a budget."""
+    if engine._budget is not None:
+        engine._budget.every = 1
+    return engine
 
 
 def selected(case):

@@ -14,7 +14,7 @@ import pytest
 from attrs import define, field
 
 import eddy
-from tests.cases import Case, batch, expected, make_engine, moment, selected, step_events
+from tests.cases import Case, batch, expected, make_engine, moment, selected, step_events, thrifty
 
 
 @define
@@ -122,7 +122,8 @@ def follow(case, engine, wanted):
         elif step[0] == "migrate":
             engine.migrate(step[1])
         elif step[0] == "settle":
-            assert len(engine.settle()) == 0 and engine.statistics().complete
+            assert len(engine.settle()) == 0
+            assert engine.memory is not None or engine.statistics().complete
         elif step[0] == "demote":
             demote(engine, step[1])
         elif step[0] == "restart":
@@ -150,9 +151,8 @@ def restart(engine):
     """An engine that goes on from a snapshot of this one."""
     with tempfile.TemporaryDirectory() as folder:
         engine.save(Path(folder) / "snapshot")
-        return eddy.Eddy.load(
-            Path(folder) / "snapshot", engine.query, migration=engine.migration, feedback=engine.feedback
-        )
+        policies = {"migration": engine.migration, "feedback": engine.feedback, "memory": engine.memory}
+        return thrifty(eddy.Eddy.load(Path(folder) / "snapshot", engine.query, **policies))
 
 
 # Bad input

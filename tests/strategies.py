@@ -184,6 +184,7 @@ def make(pick, made, done, limit, techniques=TECHNIQUES, feedback=FEEDBACK):
         form=pick.choice(["list", "numpy", "arrow"]),
         hold=pick.chance(25),
         first_row=pick.choice(FIRST_ROWS),
+        memory=pick.choice([1, 20_000, 100_000]) if pick.chance(15) else None,
     )
     return cut(case, limit)
 
