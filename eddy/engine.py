@@ -324,7 +324,9 @@ class Eddy:
 
     def _number(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """The numbers that rows have in the whole of their streams, where this engine has only some of them."""
-        found = [s.payload.storage(ROW, np.ascontiguousarray(rows[:, s.number])).values for s in self._streams]
+        found = [
+            s.payload.storage(ROW, np.ascontiguousarray(rows[:, s.number])).values for s in self._streams
+        ]
         return np.stack(found, axis=1)
 
     # -- plans -----------------------------------------------------------------------------------------------------

@@ -294,7 +294,9 @@ def _given(travel: list[Travel], events: NDArray[np.int32]) -> Given | None:
     """What the rows bring along, in arrival order."""
     if not travel:
         return None
-    given = Given(np.empty(len(events), np.int64), np.empty((len(events), travel[0].marks.shape[1]), np.int64))
+    given = Given(
+        np.empty(len(events), np.int64), np.empty((len(events), travel[0].marks.shape[1]), np.int64)
+    )
     given.rows[events] = np.concatenate([brought.rows for brought in travel])
     given.marks[events] = np.concatenate([brought.marks for brought in travel])
     return given
@@ -305,7 +307,9 @@ def _reordered(times: list[Keys], events: NDArray[np.int32], wrong: bool) -> Key
     merged = np.empty(len(events), np.int64)
     merged[events] = np.concatenate(times)
     if wrong or (merged[1:] < merged[:-1]).any():
-        raise BatchError("the rows are not in the order of their events, or time goes back in that order: sort them")
+        raise BatchError(
+            "the rows are not in the order of their events, or time goes back in that order: sort them"
+        )
     return merged
 
 

@@ -84,9 +84,7 @@ class Partitioning:
         """Whether rows need the numbers of their events, `__event`, in order to be dealt out."""
         return self.slices is not None and self.slices.by == "event"
 
-    def deal(
-        self, stream: str, columns: Any, numbers: Any = None, events: Any = None
-    ) -> tuple[Array, Array]:
+    def deal(self, stream: str, columns: Any, numbers: Any = None, events: Any = None) -> tuple[Array, Array]:
         """Where rows go: their places in the batch (int64), and beside each a cell that it is sent to (int32).
 
         A row is listed once for each cell it is copied to. ``columns`` is a batch as `push` takes it; columns that are
@@ -133,7 +131,9 @@ class Partitioning:
     def _what(self) -> str:
         if self.kind == "hash":
             return f"hash of {self._weighed.classes[0]}"
-        return {"slices": f"slices of {'' if self.slices is None else self.slices.by}"}.get(self.kind, self.kind)
+        return {"slices": f"slices of {'' if self.slices is None else self.slices.by}"}.get(
+            self.kind, self.kind
+        )
 
     def _grid(self, grid: Grid) -> str:
         names = [str(c) for c in self._weighed.classes] + [f"rows of {name}" for name in self._weighed.names]
@@ -235,7 +235,6 @@ def _single(query: Query, rows: Mapping[str, float] | None, note: str) -> Partit
 
 
 def _sliceable(query: Query, sample: Mapping[str, Any]) -> bool:
-    kinds, _ = query.window_table()
     moving = [name for name, stream in query.streams.items() if not stream.static]
     return query.time_windows and not counted(query) and all(name in sample for name in moving)
 
@@ -295,6 +294,4 @@ def _of_slices(
             got += size / len(got)
     weighed = Weighed(query.names, (), sizes)
     load, sent = float(got.max()), float(got.sum())
-    return Partitioning(
-        "slices", len(found.starts), query, weighed, (), found, rows is not None, load, sent
-    )
+    return Partitioning("slices", len(found.starts), query, weighed, (), found, rows is not None, load, sent)

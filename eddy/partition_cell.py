@@ -39,7 +39,9 @@ class Cell:
             raise EddyError("a cell cannot withdraw results: events of other cells may end a window")
         reserved = [c for s in query.streams.values() for c in s.columns if c.startswith("__")]
         if reserved:
-            raise EddyError(f"column {reserved[0]!r}: names that begin with two underscores are for what travels with rows")
+            raise EddyError(
+                f"column {reserved[0]!r}: names that begin with two underscores are for what travels with rows"
+            )
         self.query = query
         self.partitioning = partitioning
         self.number = number
@@ -119,19 +121,27 @@ class Cell:
             if rows is None:
                 rows = np.arange(self._next_row[name], self._next_row[name] + n)
             own[name] = columns
-            stacked = np.stack([mark for mark in marks if mark is not None], axis=1) if marks else np.empty((n, 0), np.int64)
+            stacked = (
+                np.stack([mark for mark in marks if mark is not None], axis=1)
+                if marks
+                else np.empty((n, 0), np.int64)
+            )
             travel[name] = Travel(rows, np.ascontiguousarray(stacked), events)
         with_events = [brought.events is not None for brought in travel.values() if len(brought.rows)]
         if any(with_events) and not all(with_events):
-            raise BatchError(f"some batches have {EVENT} and some have not: give it to all of them, or to none")
+            raise BatchError(
+                f"some batches have {EVENT} and some have not: give it to all of them, or to none"
+            )
         arrivals = engine._intake.admit(own, travel)
         order = None
         if with_events and with_events[0] and arrivals.given is not None:
             order = np.empty(len(arrivals.streams), np.int64)
             for part in arrivals.parts:
-                order[part.events] = travel[self.query.names[part.stream]].events
+                order[part.events] = travel[self.query.names[part.stream]].events  # type: ignore[assignment]
             if self._event is not None and order[0] <= self._event:
-                raise BatchError(f"event {order[0]} comes after event {self._event}: push events in their order")
+                raise BatchError(
+                    f"event {order[0]} comes after event {self._event}: push events in their order"
+                )
             self._event = int(order[-1])
         for name, brought in travel.items():
             if len(brought.rows):
@@ -143,7 +153,7 @@ class Cell:
         if column not in columns:
             if needed:
                 raise BatchError(
-                    f"stream {name}: column {column!r} is missing, which has to travel with the rows: see eddy.partition"
+                    f"stream {name}: column {column!r} is missing, which travels with the rows: see eddy.partition"
                 )
             return None
         values: Array = convert(f"stream {name}, column {column!r}", INT64, columns.pop(column)).values

@@ -61,9 +61,7 @@ def frontier(sizes: dict[str, float], dimensions: Sequence[Dimension], most: int
     for i in order[np.minimum.accumulate(load[order]) == load[order]]:
         if load[i] < best * (1 - 1e-9):
             best = float(load[i])
-            found.append(
-                Shares(tuple(vectors[i].tolist()), int(cells[i]), best, best * float(cells[i]))
-            )
+            found.append(Shares(tuple(vectors[i].tolist()), int(cells[i]), best, best * float(cells[i])))
     return found
 
 

@@ -36,7 +36,12 @@ class Slices:
     """"time", "row", or "all": every row of this and of earlier slices is needed; "static": so are later ones."""
 
     def deal(
-        self, query: Query, stream: str, columns: Mapping[str, Any], numbers: Array | None, events: Array | None
+        self,
+        query: Query,
+        stream: str,
+        columns: Mapping[str, Any],
+        numbers: Array | None,
+        events: Array | None,
     ) -> tuple[Array, Array]:
         """Rows by their place in the batch, and the slices that each is sent to."""
         measure = self.measures[stream]
@@ -92,7 +97,9 @@ def slices(query: Query, starts: Sequence[int], counts: Mapping[str, Sequence[in
             firsts[name] = tuple(np.where(low > begins, EARLIEST, low).tolist())
         elif isinstance(window, (Rows, Tumbling)):
             if counts is None or name not in counts:
-                raise EddyError(f"slices need counts= of stream {name}: its rows before each slice, for {window!r}")
+                raise EddyError(
+                    f"slices need counts= of stream {name}: its rows before each slice, for {window!r}"
+                )
             measures[name] = "row"
             found = np.asarray(counts[name], np.int64)
             firsts[name] = (0, *lows_at(int(kinds[i]), int(params[i]), found[1:]).tolist())

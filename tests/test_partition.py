@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eddy import partition
+from tests.cases import TECHNIQUES
 from tests.checks import row_tuples
 from tests.partitions import Dealt, chosen
 from tests.strategies import FEEDBACK, Drawn, plan, small_cases
-from tests.cases import TECHNIQUES
 
 base = settings().max_examples
 KINDS = [None, None, "hypercube", "slices", "slices"]
@@ -31,9 +31,7 @@ def test_every_result_has_all_its_rows_in_exactly_one_cell(case, cells, kind, da
     pick, dealt = Drawn(data.draw), Dealt(case)
     partitioning = pickle.loads(pickle.dumps(chosen(dealt, cells, kind, pick)))
     assert 1 <= partitioning.cells <= cells
-    sent = [
-        {name: set(rows) for name, rows in streams.items()} for streams in dealt.sent(partitioning, pick)
-    ]
+    sent = [{name: set(rows) for name, rows in streams.items()} for streams in dealt.sent(partitioning, pick)]
     for result in set(dealt.results()):
         pairs = list(zip(dealt.query.names, result, strict=True))
         holding = [c for c, streams in enumerate(sent) if all(row in streams[name] for name, row in pairs)]
