@@ -7,5 +7,6 @@ from eddy.spark.explain import explain, reports
 from eddy.spark.rdd import driver
 from eddy.spark.session import session
 from eddy.spark.ship import ship
+from eddy.spark.streaming import stream
 
-__all__ = ["driver", "explain", "join", "reports", "session", "ship"]
+__all__ = ["driver", "explain", "join", "reports", "session", "ship", "stream"]

@@ -37,9 +37,9 @@ def join(
 
     Lazy like any transformation: nothing runs until the result is used, and nothing is collected to the driver. How
     rows are dealt out (`eddy.partition`; ``kind`` asks for one way) is decided at once, by the sizes that Spark's
-    statistics or ``rows`` have, and ``partitions``, by default as many as tasks run at once. With ``sample=0.01`` a small
-    job looks at that part of the rows first, so that heavy keys get partitions of their own, and slices of time can be
-    chosen. ``policies`` are the options of `Eddy`: plan, routing, migration, feedback, batch_size, joins, seed.
+    statistics or ``rows`` have, and ``partitions``, by default as many as tasks run at once. With ``sample=0.01`` a
+    small job looks at that part of the rows first, so that heavy keys get partitions of their own, and slices of time
+    can be chosen. ``policies`` are the options of `Eddy`: plan, routing, migration, feedback, batch_size, joins, seed.
 
     Rows are taken in order of their time, whatever order the DataFrames have; rows of equal time in the order of the
     query's streams, and rows of one stream and equal time in that of its DataFrame. Where a window counts rows, every
@@ -73,7 +73,6 @@ def join(
     with quiet():
         result = (
             union.repartitionById(partitioning.cells, CELL)
-            .drop(CELL)
             .sortWithinPartitions(*order)
             .mapInArrow(sent(pickled(job), ship(context), reports), schema)
         )

@@ -47,7 +47,7 @@ def dealt(
     job = pickled(Dealer(layout, partitioning))
     with quiet():
         return union.mapInArrow(
-            sent(job, ship(union.sparkSession.sparkContext)), f"{CELL} int, {layout.schema}"
+            sent(job, ship(union.sparkSession.sparkContext)), f"{layout.schema}, {CELL} int"
         )
 
 
@@ -161,7 +161,7 @@ class Dealer:
     partitioning: Partitioning
 
     def run(self, batches: Iterator[pa.RecordBatch], tally: Any) -> Iterator[pa.RecordBatch]:
-        """Each row once for every cell that it goes to, with that cell in front."""
+        """Each row once for every cell that it goes to, with that cell at the end."""
         for batch in batches:
             tags = np.asarray(batch.column(STREAM))
             for name, columns in self.layout.unpacked(batch).items():
@@ -173,5 +173,5 @@ class Dealer:
                 if len(rows):
                     taken = batch.take(pa.array(places[rows]))
                     yield pa.RecordBatch.from_arrays(
-                        [pa.array(cells, pa.int32()), *taken.columns], names=[CELL, *taken.schema.names]
+                        [*taken.columns, pa.array(cells, pa.int32())], names=[*taken.schema.names, CELL]
                     )

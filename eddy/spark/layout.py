@@ -65,6 +65,29 @@ class Layout:
         )
         return ", ".join(parts + [f"{slot} {of}" for slot, of in self.slots.items() if slot != TIME])
 
+    @property
+    def arrow(self) -> pa.Schema:
+        """The same in Arrow."""
+        kinds = {"bigint": pa.int64(), "double": pa.float64(), "string": pa.string()}
+        kinds["timestamp_ntz"] = pa.timestamp("us")
+        fields = [pa.field(STREAM, pa.int8()), pa.field(TIME, kinds[self.slots[TIME]])]
+        if self.marked:
+            fields += [pa.field(name, pa.int64()) for name in (ROW, *map(self.mark, self.marked))]
+        return pa.schema(
+            fields + [pa.field(slot, kinds[of]) for slot, of in self.slots.items() if slot != TIME]
+        )
+
+    def packed(self, stream: str, columns: Mapping[str, Any]) -> pa.RecordBatch:
+        """Rows of a stream as they travel: the reverse of `unpacked`, without marks."""
+        declared = self.query.streams[stream]
+        n = len(next(iter(columns.values())))
+        found = {STREAM: pa.array(np.full(n, self.query.names.index(stream), np.int8))}
+        for column, kind in declared.columns.items():
+            found[self.places[stream].get(column, TIME)] = _departing(columns[column], kind)
+        schema = attrs.evolve(self, marked=()).arrow
+        arrays = [found[f.name].cast(f.type) if f.name in found else pa.nulls(n, f.type) for f in schema]
+        return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
     def mark(self, stream: str) -> str:
         """The column with the low-water rows of a stream."""
         return f"mark{self.query.names.index(stream)}"
@@ -153,21 +176,27 @@ def trimmed(query: Query) -> Query:
     """The same query over streams without the columns that it does not read."""
     needed = stored_columns(query)
     for expression in (*query.filters.values(), *query.predicates):
-        for stream, column in expression.columns:
-            needed[stream].add(column)
+        for owner, column in expression.columns:
+            needed[owner].add(column)
     for key_class in query.key_classes:
-        for stream, column in key_class.members.items():
-            needed[stream].add(column)
+        for owner, column in key_class.members.items():
+            needed[owner].add(column)
     streams = {}
     for name, stream in query.streams.items():
         kept = {c: of for c, of in stream.columns.items() if c in needed[name] or c == stream.time}
         if not kept:  # a stream has at least one column
             kept = dict([next(iter(stream.columns.items()))])
         streams[name] = attrs.evolve(stream, columns=kept)
-    parts = {field.name.lstrip("_"): getattr(query, field.name) for field in attrs.fields(Query)}
-    copy = object.__new__(Query)
-    copy.__attrs_init__(**{**parts, "streams": streams})  # type: ignore[attr-defined]
-    return copy
+    return changed(query, streams=streams)
+
+
+def changed(query: Query, **parts: Any) -> Query:
+    """A query with other streams or outputs that say the same of its predicates, which are not parsed again."""
+    own = {field.name.lstrip("_"): getattr(query, field.name) for field in attrs.fields(Query)}
+    copy: Any = object.__new__(Query)
+    copy.__attrs_init__(**{**own, **parts})
+    made: Query = copy
+    return made
 
 
 def check_frames(query: Query, frames: Mapping[str, DataFrame], streaming: bool) -> None:
@@ -236,6 +265,14 @@ def _arrived(values: Any, kind: ColumnType) -> Any:
             return values.view(pa.timestamp("us", kind.zone))
         return values
     return values
+
+
+def _departing(values: pa.Array, kind: ColumnType) -> pa.Array:
+    """A column on its way into its slot."""
+    if kind.kind != "timestamp":
+        return values
+    instants = values.cast(pa.timestamp("us", kind.zone))
+    return instants.view(pa.int64()) if kind.zone else instants
 
 
 # -- results -----------------------------------------------------------------------------------------------------------

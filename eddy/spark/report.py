@@ -93,6 +93,7 @@ def report_of(
     """What a partition has to tell when it is done."""
     plans = [statistics.history[0].former] if statistics.history else []
     plans += [migration.plan for migration in statistics.history]
+    plans = [plan for i, plan in enumerate(plans) if not i or plan != plans[i - 1]]
     return PartitionReport(
         cell=cell,
         rows=rows,
@@ -112,7 +113,7 @@ def tally(context: SparkContext) -> Any:
     from pyspark.accumulators import AddingAccumulatorParam
 
     zero: list[Any] = []
-    return context.accumulator(zero, AddingAccumulatorParam(zero))  # type: ignore[arg-type,type-var]
+    return context.accumulator(zero, AddingAccumulatorParam(zero))
 
 
 def sent_back(tally: Any, report: PartitionReport) -> None:

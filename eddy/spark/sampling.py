@@ -25,7 +25,7 @@ def sizes_of(frames: Mapping[str, DataFrame]) -> dict[str, float] | None:
     counts: dict[str, float] = {}
     sizes: dict[str, float] = {}
     for name, frame in frames.items():
-        statistics = frame._jdf.queryExecution().optimizedPlan().stats()  # type: ignore[operator]
+        statistics = frame._jdf.queryExecution().optimizedPlan().stats()
         sizes[name] = float(str(statistics.sizeInBytes()))
         if statistics.rowCount().isDefined():
             counts[name] = float(str(statistics.rowCount().get()))

@@ -45,7 +45,8 @@ def ship(context: SparkContext, always: bool = False) -> str | None:
 
 def is_local(context: SparkContext) -> bool:
     """Whether all workers run on this machine, as children of this very Spark."""
-    return context.master == "local" or context.master.startswith("local[")
+    master = str(context.master)
+    return master == "local" or master.startswith("local[")
 
 
 @functools.cache
@@ -91,7 +92,7 @@ def _kernels() -> Iterator[tuple[str, Path]]:
 def _caches(module: ModuleType) -> Iterator[tuple[Path, str]]:
     """Where Numba keeps the kernels of a module, and how their files' names begin."""
     for value in vars(module).values():
-        cache = getattr(value, "_cache", None)
+        cache: Any = getattr(value, "_cache", None)
         if getattr(value, "__module__", None) == module.__name__ and hasattr(cache, "cache_path"):
             index = Path(cache._cache_file._index_path)
             yield index.parent, index.name.removesuffix(".nbi")
@@ -140,7 +141,7 @@ def pickled(job: Any) -> bytes:
     """A job as bytes: functions of the user's own go by value."""
     from pyspark import cloudpickle
 
-    return bytes(cloudpickle.dumps(job))
+    return bytes(cloudpickle.dumps(job))  # type: ignore[no-untyped-call]
 
 
 def core_count(context: SparkContext) -> int:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from eddy.marks import EVENT
 from eddy.partition import Cell, Partitioning
 from eddy.result import Result
-from eddy.spark.layout import Layout
+from eddy.spark.layout import CELL, Layout
 from eddy.spark.report import Stopwatch, report_of, sent_back
 
 LARGEST = 1 << 16
@@ -31,14 +31,11 @@ class Job:
 
     def run(self, batches: Iterator[pa.RecordBatch], tally: Any) -> Iterator[pa.RecordBatch]:
         """Joins a partition, as Spark's mapInArrow calls it; memory is bounded by the windows."""
-        from pyspark import TaskContext
-
-        context = TaskContext.get()
-        number = 0 if context is None else context.partitionId()
-        cell = Cell(self.layout.query, self.partitioning, number, **self.options)
+        watch, events, cell = Stopwatch(), 0, None
         rows = dict.fromkeys(self.layout.query.names, 0)
-        watch, events = Stopwatch(), 0
         for batch in watch.drawn(batches):
+            if cell is None:  # the rows say which: a task may have another number
+                cell = self._cell(batch)
             for piece in pieces(batch, cell.engine.batch_size):
                 with watch.working():
                     arrived = self.layout.unpacked(piece)
@@ -50,7 +47,12 @@ class Job:
                             events += n
                     found = list(as_spark(cell.push(arrived), self.schema, self.signed))
                 yield from found
-        sent_back(tally, report_of(number, rows, cell.statistics(), watch))
+        if cell is not None:
+            sent_back(tally, report_of(cell.number, rows, cell.statistics(), watch))
+
+    def _cell(self, batch: pa.RecordBatch) -> Cell:
+        number = batch.column(CELL)[0].as_py()
+        return Cell(self.layout.query, self.partitioning, number, **self.options)
 
 
 def pieces(batch: pa.RecordBatch, size: int) -> Iterator[pa.RecordBatch]:
