@@ -56,8 +56,8 @@ class LiveJob:
         if not table.num_rows:  # then no cell has any: the next micro-batch goes on from the one before
             return
         context = TaskContext.get()
-        batch = context and context.getLocalProperty("streaming.sql.batchId")
-        query_id = context and context.getLocalProperty("sql.streaming.queryId")
+        batch = None if context is None else context.getLocalProperty("streaming.sql.batchId")
+        query_id = None if context is None else context.getLocalProperty("sql.streaming.queryId")
         if batch is None or query_id is None:
             raise EddyError("this is a streaming join: start it with writeStream")
         store = Store(self.checkpoint)

@@ -43,8 +43,8 @@ def prepare(spark: SparkSession, job: LiveJob) -> None:
         return
     if not store.exists():
         raise StateError(
-            f"{job.checkpoint!r} is the checkpoint of a query that has run, but the state of eddy.spark.stream is not in "
-            "it: restore its folder 'eddy', or start with a new checkpoint"
+            f"{job.checkpoint!r} is the checkpoint of a query that has run, but the state of eddy.spark.stream is not "
+            "in it: restore its folder 'eddy', or start with a new checkpoint"
         )
     version = store.last(committed + 1)
     if version is None:  # no row has come so far

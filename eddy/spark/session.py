@@ -53,8 +53,7 @@ def session(master: str = "local[*]", name: str = "eddy", **conf: Any) -> Any:
     active = SparkSession.getActiveSession()
     if active is not None:
         return active
-    if SparkContext._gateway is None:  # no JVM yet: it takes these from the environment
-        os.environ["JAVA_HOME"] = str(java_home())
+    starts = SparkContext._gateway is None
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     scratch = Path(tempfile.mkdtemp(prefix="eddy-spark-"))
     atexit.register(shutil.rmtree, scratch, ignore_errors=True)
@@ -70,8 +69,22 @@ def session(master: str = "local[*]", name: str = "eddy", **conf: Any) -> Any:
     builder = SparkSession.builder.master(master).appName(name)
     for key, value in settings.items():
         builder = builder.config(key, value)
-    with quiet():
+    with quiet(), _java(str(java_home())) if starts else contextlib.nullcontext():
         return builder.getOrCreate()
+
+
+@contextlib.contextmanager
+def _java(home: str) -> Iterator[None]:
+    """`JAVA_HOME` while the JVM is started."""
+    before = os.environ.get("JAVA_HOME")
+    os.environ["JAVA_HOME"] = home
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["JAVA_HOME"]
+        else:
+            os.environ["JAVA_HOME"] = before
 
 
 def cores(master: str) -> int:

@@ -51,7 +51,7 @@ def stream(
 ) -> DataFrame:
     """The results of a query over streaming DataFrames, one for each stream: a streaming DataFrame, to be appended.
 
-    Start it with the same ``checkpoint`` as its option ``checkpointLocation``: the live rows and the plan are kept there.
+    Start it with the same ``checkpoint`` as its option ``checkpointLocation``: live rows and the plan are kept there.
     Rows may come out of order. They wait until the *watermark* passes them, the newest time of a stream less its delay,
     and are then processed in order of time; rows that are older than what was processed are late: dropped, and
     counted. The delay is that of `withWatermark`, or ``watermark``, one for all streams or a dict; for integer times it
