@@ -96,7 +96,7 @@ def test_rows_out_of_order_and_restarts_with_other_plans_and_partitions(spark, t
     given = feed().fill(31, sizes=240, span=200)
     tables = arrivals(given)
     plans = ["(A B) C", "A (B C)", None]
-    for turn, partitions in enumerate((4, 2, 5)):
+    for turn, partitions in enumerate((4, 2, 3)):
         n = {name: len(table) for name, table in tables.items()}
         part = {
             name: table.slice(n[name] * turn // 3, n[name] * (turn + 1) // 3 - n[name] * turn // 3)

@@ -52,7 +52,8 @@ class LiveJob:
         from pyspark import TaskContext
 
         watch = Stopwatch()
-        table = pa.Table.from_batches(list(watch.drawn(batches)), self.arrow)
+        arrived = [batch.cast(self.arrow) for batch in watch.drawn(batches)]
+        table = pa.Table.from_batches(arrived, self.arrow)
         if not table.num_rows:  # then no cell has any: the next micro-batch goes on from the one before
             return
         context = TaskContext.get()
