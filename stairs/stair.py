@@ -103,14 +103,31 @@ class Stair(Ring):
         ages = 0 if self.leaf else self._ages.nbytes
         return super().nbytes + ages + (self.holes.nbytes if self.holes else 0)
 
-    def open(self) -> None:
-        """Make every key a hole that the carrying leaf has a row for now (the STAIR is empty).
+    @property
+    def slots_to_open(self) -> int:
+        """Slots for as many composites as there are rows now, since growing later would delay a batch.
 
-        It gets slots for as many composites as there are rows now, since growing later would delay a batch; slots that
-        stay empty are given back when it is complete.
+        Those that stay empty are given back when the STAIR is complete.
         """
         assert self.carrier is not None
-        self.resize(power_of_two(int((self.carrier.tail - self.carrier.low) / FULLEST)))
+        return power_of_two(int((self.carrier.tail - self.carrier.low) / FULLEST))
+
+    def may_inherit(self, other: Stair) -> bool:
+        """Whether the other's arrays are such as this one needs when it is opened."""
+        wanted = self.slots_to_open
+        return self.components == other.components and wanted <= other.capacity <= 2 * wanted
+
+    def open(self, heirloom: Stair | None = None) -> None:
+        """Make every key a hole that the carrying leaf has a row for now (the STAIR is empty).
+
+        ``heirloom``: a STAIR that is not needed any more and whose arrays it `may_inherit`.
+        """
+        assert self.carrier is not None
+        if heirloom is None:
+            self.resize(self.slots_to_open)
+        else:
+            self.inherit(heirloom)
+            self._refreshed = heirloom._refreshed
         self.holes = Holes(self.carrier, self.carrier.tail)
         self.close_if_done()
 
