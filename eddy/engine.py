@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
+import time
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from typing import Any, cast, overload
 
@@ -29,9 +30,10 @@ from eddy.query import Query
 from eddy.result import Result
 from eddy.statistics import Statistics
 from eddy.types import Column
+from eddy.view import Watch
 from eddy.why import Inquiry
 from eddy.workshop import Workshop
-from policies import Feedback, Fixed, Jisc, Migration, NoFeedback, Routing
+from policies import Feedback, Fixed, Jisc, Migration, NoFeedback, Routing, View
 
 
 class Eddy:
@@ -86,10 +88,13 @@ class Eddy:
         self._router.install(self._plan, fresh=True)
         self._events = self._results = self._migrations = 0
         self._decided = 0
+        self._seconds = 0.0
+        """Time spent on batches."""
         self._handout = Handout()
         self._drawing: Generator[Result | None, None, None] | None = None
         self._broken: BaseException | None = None
         self._changes = Migrations(self)
+        self._watch = Watch(self)
         self.routing.begin(query.names, seed)
 
     # -- doors -----------------------------------------------------------------------------------------------------
@@ -190,11 +195,14 @@ class Eddy:
 
     def _process(self, arrivals: Arrivals, results: bool = True) -> Result:
         """Take a batch in; returns its results, or none of them if they are drawn in another way."""
+        start = time.perf_counter()
         try:
             return self._route(arrivals, results)
         except BaseException as error:
             self._broken = error
             raise
+        finally:
+            self._seconds += time.perf_counter() - start
 
     def _route(self, arrivals: Arrivals, results: bool) -> Result:
         router, ring = self._router, self._handout.ring
@@ -243,8 +251,11 @@ class Eddy:
         """Before a push, when the results of the last are handed out: routing may choose another plan."""
         if self.routing.period is not None and self._events - self._decided >= self.routing.period:
             self._decided = self._events
-            plan = self.routing.choose(self.statistics())
-            if plan is not None:
+            if self.query.minus and self.routing.joins_only:
+                return
+            choice = self.routing.choose(self._watch.look())
+            if choice is not None:
+                plan = choice if isinstance(choice, str) else choice.plan
                 self._change(self._workshop.parse(plan))
 
     def _draw(self, arrivals: Arrivals, max_rows: int) -> Generator[Result | None, None, None]:
@@ -389,6 +400,13 @@ class Eddy:
     def statistics(self) -> Statistics:
         """Counts and sizes, as a frozen value."""
         return take_census(self)
+
+    def view(self) -> View:
+        """What the routing policy would see if it were asked now. It is cheap, and changes nothing.
+
+        Its fan-outs are sampled when they are asked for, from the rows as they are then: use it before the next push.
+        """
+        return self._watch.peek()
 
     def explain(self) -> str:
         """The plan, its STAIRs and how full each is, as text."""

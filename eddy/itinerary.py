@@ -16,6 +16,7 @@ from eddy.duty import Duty
 from eddy.plan import Join, Leaf, Node, Orderings, Plan, joins
 from eddy.query import Query
 from eddy.residual import Residual
+from stairs.program_kernels import WHOLE
 
 Streams = tuple[int, ...]
 """Stream numbers, ascending: also the order of the components in an entry."""
@@ -67,6 +68,8 @@ class Step:
     """Predicates that both sides together decide, evaluated on the matches."""
     duty: Duty | None = None
     """Of the matches only those count that the track still owes."""
+    share: tuple[int, int] = (0, WHOLE)
+    """The part of the entries of a batch that takes this step, in WHOLE-ths: from, to."""
 
     @property
     def streams(self) -> Streams:

@@ -208,10 +208,11 @@ class Router(Tracks):
             call()
             return at + 1
         if hop is not None:
-            low, high = hop.source.delta
+            low, high = hop.delta
             if low < high:
                 start, duty = out.tail, hop.step.duty
                 self.hop(hop, hop.source, low, high, out)
+                track.program.count(hop, high - low, out.tail - start)
                 if duty is not None:
                     duty.count(hop.step.source.streams, high - low, (out.tail - start) * last)
         elif track.program.table[at, OPERATION] == LINK:

@@ -17,9 +17,10 @@ from policies.migration import (
     MovingState,
     ParallelTrack,
 )
-from policies.routing import Fixed, Routing
+from policies.routing import Choice, Fixed, Routing, View
 
 __all__ = [
+    "Choice",
     "Doe",
     "EagerStairs",
     "Feedback",
@@ -35,4 +36,5 @@ __all__ = [
     "NoFeedback",
     "ParallelTrack",
     "Routing",
+    "View",
 ]

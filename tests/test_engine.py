@@ -662,8 +662,8 @@ class Turning(Routing):
     def begin(self, names, seed):
         self.began = names, seed
 
-    def choose(self, statistics):
-        self.asked.append(statistics.events)
+    def choose(self, view):
+        self.asked.append(view.events)
         return self.plans[len(self.asked) % len(self.plans)]
 
 

@@ -100,7 +100,7 @@ class Astray(Routing):
 
     period = 1
 
-    def choose(self, statistics):
+    def choose(self, view):
         return "(A B) Z"
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from policies.routing.base import Routing
+from policies.routing.base import Choice, Routing
 from policies.routing.fixed import Fixed
+from policies.routing.view import StairView, StepView, View
 
-__all__ = ["Fixed", "Routing"]
+__all__ = ["Choice", "Fixed", "Routing", "StairView", "StepView", "View"]
