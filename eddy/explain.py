@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from eddy.chain_plan import Subtractions
 from eddy.itinerary import Key
 from eddy.plan import Join, Leaf, Node, Orderings, Plan
@@ -17,8 +19,10 @@ def key_text(query: Query, key: Key) -> str:
     return ", ".join(names) if names else "nothing (a cross product)"
 
 
-def explain(query: Query, plan: Plan | Subtractions, statistics: Statistics) -> str:
-    """The plan as a tree, top down, with the state of every STAIR beside it."""
+def explain(
+    query: Query, plan: Plan | Subtractions, statistics: Statistics, steps: Iterable[str] = ()
+) -> str:
+    """The plan as a tree, top down, with the state of every STAIR beside it; then what its steps have found."""
     streams = {stream.name: stream for stream in statistics.streams}
     # Where two plans run side by side, and both have a STAIR, that of the current one is shown.
     stairs = {frozenset(s.streams): s for s in sorted(statistics.stairs, key=lambda s: not s.former)}
@@ -39,6 +43,7 @@ def explain(query: Query, plan: Plan | Subtractions, statistics: Statistics) -> 
         lines += [f"  {_stream(query, streams[name])}" for name in query.names]
     else:
         _node(query, plan, streams, stairs, "", "", lines)
+    lines += steps
     if statistics.feedback is not None:
         lines += [_edge(edge) for edge in statistics.feedback.edges]
     return "\n".join(lines)

@@ -110,7 +110,29 @@ def parse_plan(text: str, names: Sequence[str], connected: Connected) -> Plan:
     return _orderings(text, names) if ":" in text else _tree(text, names)
 
 
+def parse_part(text: str, names: Sequence[str]) -> Join:
+    """Read a tree over some of these streams."""
+    if not isinstance(text, str):
+        raise PlanError(
+            f"a sub-plan is a string such as '({names[0]} {names[1]})', not {type(text).__name__}"
+        )
+    part, tokens = _read(text, names)
+    if isinstance(part, Leaf):
+        raise PlanError(f"sub-plan {text!r} joins nothing; write for example '({names[0]} {names[1]})'")
+    _check_once(tokens, text, tokens, f"sub-plan {text!r}")
+    return part
+
+
 def _tree(text: str, names: Sequence[str]) -> Join:
+    root, tokens = _read(text, names)
+    _check_once(tokens, text, names, f"plan {text!r}")
+    if isinstance(root, Leaf):
+        raise PlanError(f"plan {text!r} joins nothing; write for example {_example(names)!r}")
+    return root
+
+
+def _read(text: str, names: Sequence[str]) -> tuple[Node, list[str]]:
+    """The tree that is written there, and its streams as they come."""
     tokens = re.findall(r"[()]|[^\s()]+", text)
     stack: list[list[Node]] = [[]]
     for token in tokens:
@@ -124,11 +146,7 @@ def _tree(text: str, names: Sequence[str]) -> Join:
             stack[-1].append(Leaf(_known(token, text, names)))
     if len(stack) > 1:
         raise PlanError(f"plan {text!r} lacks {len(stack) - 1} closing parenthesis(es)")
-    root = _pair(stack[0], text, names)
-    _check_once([token for token in tokens if token not in "()"], text, names, f"plan {text!r}")
-    if isinstance(root, Leaf):
-        raise PlanError(f"plan {text!r} joins nothing; write for example {_example(names)!r}")
-    return root
+    return _pair(stack[0], text, names), [token for token in tokens if token not in "()"]
 
 
 def _pair(parts: list[Node], text: str, names: Sequence[str]) -> Node:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eddy.errors import EddyError
+from eddy.fan_outs import describe_steps
 from eddy.itinerary import Place, StairId
 from eddy.program import Program
 from eddy.query import Query
@@ -45,9 +46,9 @@ class Watch:
         self._seconds = 0.0
         self._counted: WeakKeyDictionary[Program, NDArray[np.int64]] = WeakKeyDictionary()
 
-    def look(self) -> View:
+    def look(self, pinned: tuple[str, ...]) -> View:
         """A view; the next one tells what comes after."""
-        view = self.peek()
+        view = self.peek(pinned)
         engine = self._engine
         self._arrived, self._seconds = engine._lowwater.counts.copy(), engine._seconds
         if not engine.query.minus:
@@ -55,7 +56,7 @@ class Watch:
             self._counted[program] = program.counts
         return view
 
-    def peek(self) -> View:
+    def peek(self, pinned: tuple[str, ...]) -> View:
         """A view, and nobody will know."""
         engine = self._engine
         names, lowwater = engine.query.names, engine._lowwater
@@ -73,6 +74,7 @@ class Watch:
             sample=sample,
             seconds=engine._seconds - self._seconds,
             joins=engine.joins,
+            pinned=pinned,
             migration=type(engine.migration).__name__,
         )
 
@@ -81,7 +83,12 @@ class Watch:
         engine = self._engine
         if engine.query.minus:
             return _no_sample, {}, (), ()
-        sampler = Sampler(
+        sampler = self._sampler()
+        return sampler.sample, Distinct(self._distinct, sampler.distinct), self._steps(), self._stairs()
+
+    def _sampler(self) -> Sampler:
+        engine = self._engine
+        return Sampler(
             engine._router.compiler,
             engine._streams,
             engine._lowwater.lows,
@@ -89,13 +96,18 @@ class Watch:
             (int(engine.seed) & 0xFFFFFFFFFFFFFFFF, engine._events),
             engine.joins == "nested",
         )
-        return sampler.sample, Distinct(self._distinct, sampler.distinct), self._steps(), self._stairs()
 
-    def _steps(self) -> tuple[StepView, ...]:
-        """The steps of the plan that runs, since it has been bound to its STAIRs or since the last look."""
+    def tell(self) -> list[str]:
+        """What the steps of the plan have found since it runs, beside what sampling says now."""
+        if self._engine.query.minus:
+            return []
+        return list(describe_steps(self._steps(since=False), self.graph, self._sampler().sample))
+
+    def _steps(self, since: bool = True) -> tuple[StepView, ...]:
+        """The steps of the plan that runs, since it was bound to its STAIRs or since the last look."""
         program = self._engine._router.tracks[-1].program
         counts = program.counts
-        if (before := self._counted.get(program)) is not None:
+        if since and (before := self._counted.get(program)) is not None:
             counts -= before
         names = self._engine.query.names
         return tuple(
@@ -106,6 +118,7 @@ class Watch:
                 matches,
             )
             for hop, (probes, matches) in zip(program.hops, counts.tolist(), strict=True)
+            if hop.step.duty is None  # else it belongs to a plan that is being left
         )
 
     def _stairs(self) -> tuple[StairView, ...]:

@@ -102,6 +102,8 @@ def test_a_view_shows_the_plan_that_runs(migration):
     for view, streams in zip(watching.views, wanted, strict=False):
         assert streams is None or streams in [stair.streams for stair in view.stairs]
         assert view.migration == type(migration).__name__
+        if streams is not None:
+            assert {step.source for step in view.steps} == {("A",), ("B",), ("C",), streams}
 
 
 def test_stairs_are_measured_without_a_scan():
