@@ -416,9 +416,9 @@ class Eddy:
 
         Composites are holes at first and fill as they are needed. ``query`` is needed only if the saved one has
         predicates of your own (`eddy.predicate`). Plan, batch size, joins, seed and retractions are the saved ones
-        unless given. Policies are not saved, only what they were called, nor is the memory budget: pass them again. Pins
-        are kept, and so is whether the engine was frozen; the log of decisions begins anew. StateError if there is no
-        snapshot to read, or not a whole one.
+        unless given. Policies are not saved, only what they were called, nor is the memory budget: pass them again.
+        Pins are kept, and so is whether the engine was frozen; the log of decisions begins anew. StateError if there is
+        no snapshot to read, or not a whole one.
         """
         options: dict[str, Any] = {
             "plan": plan,
