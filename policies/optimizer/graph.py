@@ -17,6 +17,8 @@ class Graph:
     """Key classes: streams that an equality connects, each with each of its class."""
     thetas: tuple[frozenset[str], ...] = ()
     """Other predicates, by the streams that they read; each can be tested where all of them are."""
+    ranges: frozenset[int] = frozenset()
+    """Which of ``thetas``, by number, a sorted index serves: inequalities and bands."""
     static: frozenset[str] = frozenset()
     """Relations that are loaded once: no row of theirs arrives any more."""
 
