@@ -18,3 +18,7 @@ QUERY = nb.types.Tuple((LONGS, LONGS, FLAGS, FLOATS))
 FACTS = nb.types.Tuple((LONGS, FLOATS, FLOATS, LONGS))
 """For every set of units (streams, or sub-plans that stay as they are) its streams as a mask, its live composites,
 how often a composite of it arises per event and live composite, and the streams that a predicate links to it."""
+ORDERS = nb.types.Tuple((FLOATS, LONGS, FLOATS, LONGS))
+"""For every set the cost and the last stream of its best order, and of its second best."""
+RANGES = nb.types.Tuple((FLOATS, FLOATS, FLOATS))
+"""Lower and upper bounds of streams, and upper bounds of what is between the steps."""

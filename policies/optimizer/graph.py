@@ -17,10 +17,10 @@ class Graph:
     """Key classes: streams that an equality connects, each with each of its class."""
     thetas: tuple[frozenset[str], ...] = ()
     """Other predicates, by the streams that they read; each can be tested where all of them are."""
-    ranges: frozenset[int] = frozenset()
-    """Which of ``thetas``, by number, a sorted index serves: inequalities and bands."""
     static: frozenset[str] = frozenset()
     """Relations that are loaded once: no row of theirs arrives any more."""
+    ranges: frozenset[int] = frozenset()
+    """Which of ``thetas``, by number, a sorted index serves: inequalities and bands."""
 
     def linked(self, left: Iterable[str], right: Iterable[str]) -> bool:
         """Whether a predicate can be tested between these two sets of streams."""

@@ -100,11 +100,11 @@ def paths(plan: Tree | Orders, graph: Graph) -> Mapping[str, tuple[str, ...]]:
     for left, right in nodes(plan):
         for side, other in ((left, right), (right, left)):
             for name in streams(side):
-                found[name] += _connected(found[name], streams(other), graph)
+                found[name] += connected_order(found[name], streams(other), graph)
     return {name: tuple(path[1:]) for name, path in found.items()}
 
 
-def _connected(seen: Iterable[str], others: frozenset[str], graph: Graph) -> list[str]:
+def connected_order(seen: Iterable[str], others: Iterable[str], graph: Graph) -> list[str]:
     """These streams, each linked to those before it where that can be."""
     reached, order = set(seen), []
     rest = sorted(others, key=graph.names.index)

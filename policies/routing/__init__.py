@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from policies.routing.base import Choice, Routing
+from policies.routing.card import Card
 from policies.routing.fixed import Fixed
+from policies.routing.once import Base
+from policies.routing.pop import Pop
 from policies.routing.view import StairView, StepView, View
 
-__all__ = ["Choice", "Fixed", "Routing", "StairView", "StepView", "View"]
+__all__ = ["Base", "Card", "Choice", "Fixed", "Pop", "Routing", "StairView", "StepView", "View"]
