@@ -35,6 +35,8 @@ class Estimate:
     known: Mapping[frozenset[str], float] = field(factory=dict)
     """Live composites of sets of two streams and more, as measured or sampled."""
     joins: str = "hash"
+    batch: float = 4096.0
+    """Events that are processed together."""
     masks: Mapping[str, int] = field(init=False, repr=False)
     classes: NDArray[np.int64] = field(init=False, repr=False)
     thetas: NDArray[np.int64] = field(init=False, repr=False)

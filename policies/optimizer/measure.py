@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from policies.optimizer.estimate import NOTHING, Estimate
 from policies.optimizer.graph import Graph
+from policies.optimizer.model import CostModel
 from policies.optimizer.plans import Orders, Tree, nodes, read, streams
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ def estimate(view: View, counted: bool = True) -> Estimate:
     for pair in itertools.combinations(view.graph.names, 2):
         if frozenset(pair) not in known and view.graph.linked(pair[:1], pair[1:]):
             known[frozenset(pair)] = _sampled_pair(view, *pair)
-    return Estimate(view.graph, rates, view.live, known, view.joins)
+    return Estimate(view.graph, rates, view.live, known, view.joins, max(view.batch, 1.0))
 
 
 def arrival_rates(view: View) -> dict[str, float]:
@@ -65,6 +67,21 @@ def count(view: View) -> Cards:
         for both in matches
         if turns[both] > 0.0 and probes[both] >= ENOUGH and not both & view.graph.static
     }
+
+
+def seconds_spent(view: View, model: CostModel) -> float:
+    """How long, by the model, the batches since the last view have taken. The clock would tell another time each time,
+    and a policy has to decide alike for alike views."""
+    total = sum(view.arrivals.values()) * (model.event + model.batch / max(view.batch, 1.0))
+    held = {stair.streams: stair.live for stair in view.stairs}
+    for step in view.steps:
+        entries = view.live[step.target[0]] if len(step.target) == 1 else held.get(step.target, 1)
+        size = entries * (12 + 4 * len(step.target))
+        total += step.probes * (model.probe + model.miss * math.log2(1 + size / 32768))
+        stored = tuple(sorted(step.source + step.target, key=view.graph.names.index)) in held
+        total += step.matches * (model.match + model.byte * (12 + 4 * len(step.source + step.target)))
+        total += step.matches * model.insert * stored
+    return total
 
 
 def _sampled_pair(view: View, one: str, other: str) -> float:

@@ -7,6 +7,7 @@ from attrs import astuple, frozen
 from numpy.typing import NDArray
 
 from policies.optimizer.calibrated import SECONDS
+from policies.optimizer.estimate import Estimate
 
 
 @frozen
@@ -35,7 +36,24 @@ class CostModel:
     """A step of the search in a sorted index."""
     compare: float = SECONDS["compare"]
     """Try one pair, in nested loops."""
+    step: float = SECONDS["step"]
+    """Begin a step, once in a batch."""
+    batch: float = SECONDS["batch"]
+    """Begin a batch: the same for all plans, as is what follows."""
+    event: float = SECONDS["event"]
+    """Take in one row."""
+    look: float = SECONDS["look"]
+    """Show a policy one step of the plan."""
+    sample: float = SECONDS["sample"]
+    """Sample one step."""
+    change: float = SECONDS["change"]
+    """Prepare one step of a new plan."""
 
-    def array(self, nested: bool) -> NDArray[np.float64]:
-        """As the kernels take it; `nested`: every step runs in nested loops."""
-        return np.array([*astuple(self), float(nested)])
+    def overhead(self, estimate: Estimate) -> float:
+        """Seconds per event that every plan takes."""
+        return self.event + self.batch / estimate.batch
+
+    def array(self, estimate: Estimate) -> NDArray[np.float64]:
+        """As the kernels take it, for engines such as the one that the estimate is of."""
+        seconds = astuple(self)[:9]
+        return np.array([*seconds, self.step / estimate.batch, float(estimate.joins == "nested")])

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Union
 
-Tree = Union[str, tuple["Tree", "Tree"]]
+Tree = str | tuple["Tree", "Tree"]
 Orders = Mapping[str, tuple[str, ...]]
 
 

@@ -30,7 +30,7 @@ def best(
         raise ValueError(f"shape must be one of {', '.join(SHAPES)}, not {shape!r}")
     units = pin(estimate.graph.names, pinned)
     whole = len(units) == len(estimate.graph.names)
-    array = model.array(estimate.joins == "nested")
+    array = model.array(estimate)
     found: list[Tree | Orders] = []
     if len(units) == 1:
         found.append(units[0])
@@ -49,7 +49,7 @@ def best(
 
 def cost_of(plan: str, estimate: Estimate, model: CostModel) -> float:
     """Seconds per event that the joins of a plan take."""
-    return _seconds(read(plan), estimate, model.array(estimate.joins == "nested"))
+    return _seconds(read(plan), estimate, model.array(estimate))
 
 
 def pin(names: Sequence[str], pinned: Iterable[str]) -> list[Tree]:
@@ -116,9 +116,9 @@ def _seconds(plan: Tree | Orders, estimate: Estimate, array: NDArray[np.float64]
     if isinstance(plan, (str, tuple)):
         everything = estimate.mask(estimate.graph.names)
         for left, right in nodes(plan):
-            one, other = estimate.mask(streams(left)), estimate.mask(streams(right))
-            facts = facts_of(estimate, np.array([one, other, one | other]))
-            total += node_seconds(facts, query, array, one | other == everything)
+            ours, theirs = estimate.mask(streams(left)), estimate.mask(streams(right))
+            facts = facts_of(estimate, np.array([ours, theirs, ours | theirs]))
+            total += node_seconds(facts, query, array, ours | theirs == everything)
         return total
     for name, order in plan.items():
         turnover = estimate.turnover[estimate.graph.names.index(name)]

@@ -13,7 +13,7 @@ import numba as nb
 from policies.optimizer.compiled import FACTS, FLOATS, QUERY, STAMP
 from stairs.kernel import kernel, part
 
-PROBE, MISS, MATCH, BYTE, INSERT, REKEY, VERIFY, SEEK, COMPARE, NESTED = range(10)
+PROBE, MISS, MATCH, BYTE, INSERT, REKEY, VERIFY, SEEK, COMPARE, STEP, NESTED = range(11)
 """Where the parameters of a cost model are: see `model.CostModel`."""
 CACHE = 32768.0
 """Bytes of a store that are no further away than any other."""
@@ -57,6 +57,7 @@ def linked(left, right, adjacent, thetas):  # type: ignore[no-untyped-def]
 def probing(flow, source, target, entries, query, model):  # type: ignore[no-untyped-def]
     """Seconds per event in which `flow` entries of `source` look for partners among `entries` of `target`."""
     classes, thetas, ranges, live = query
+    once = model[STEP]
     common = 0
     foreign = False
     for c in range(classes.shape[0]):
@@ -67,12 +68,12 @@ def probing(flow, source, target, entries, query, model):  # type: ignore[no-unt
             foreign = True  # they were joined by this key, so the next one has to be fetched
     if common:
         if model[NESTED] > 0.0:
-            return flow * entries * model[COMPARE]
+            return once + flow * entries * model[COMPARE]
         size = entries * (HEAD + COMPONENT * width(target))
         seconds = model[PROBE] + model[MISS] * math.log2(1.0 + size / CACHE)
         if foreign or common > 1:
             seconds += model[REKEY] * common
-        return flow * seconds
+        return once + flow * seconds
     pairs = 0.0
     for t in range(thetas.shape[0]):
         reads = thetas[t]
@@ -80,9 +81,9 @@ def probing(flow, source, target, entries, query, model):  # type: ignore[no-unt
         if inside and reads & source and not inside & (inside - 1) and not reads & ~(source | target):
             row = width(inside - 1)  # the one stream of the target that the predicate reads
             if ranges[t] and model[NESTED] == 0.0:
-                return flow * (model[SEEK] * math.log2(2.0 + live[row]) + model[PROBE])
+                return once + flow * (model[SEEK] * math.log2(2.0 + live[row]) + model[PROBE])
             pairs = live[row]
-    return flow * (model[PROBE] + pairs * model[COMPARE])
+    return once + flow * (model[PROBE] + pairs * model[COMPARE])
 
 
 @part

@@ -148,6 +148,16 @@ class StreamPlan:
     """Upper bounds of what the steps make, by its number of streams. Lower bounds are 0: less is only better."""
 
 
+def cost_of_order(costs: Costs, plan: StreamPlan) -> float:
+    """What a plan costs now (4.3)."""
+    flows, _ = costs.flows(plan.start)
+    probes, seen, total = costs.probes, 1 << plan.start, 0.0
+    for other in plan.order:
+        total += float(probes[other] * flows[seen])
+        seen |= 1 << other
+    return total
+
+
 def plan_stream(costs: Costs, start: int) -> StreamPlan:
     """The regeneration path for one stream: Algorithm 1, then the ranges by its best and second best orders.
 

@@ -211,7 +211,9 @@ def lower(base, slope, treed, value, line):  # type: ignore[no-untyped-def]
     return low
 
 
-@kernel(nb.void(nb.int64, nb.float64, FLOATS, FLOATS, FLOATS, FLOATS, nb.boolean, ORDERS, RANGES), stamp=STAMP)
+@kernel(
+    nb.void(nb.int64, nb.float64, FLOATS, FLOATS, FLOATS, FLOATS, nb.boolean, ORDERS, RANGES), stamp=STAMP
+)
 def bounds(start, share, flows, cards, units, caps, treed, orders, ranges):  # type: ignore[no-untyped-def]
     """The validity ranges of a start-up stream's best order: of streams by number, of what the steps make by its width.
 

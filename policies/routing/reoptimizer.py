@@ -11,7 +11,8 @@ from attrs import define, evolve, field, frozen, validators
 from policies.optimizer.measure import estimate
 from policies.optimizer.plans import show
 from policies.optimizer.revision import outside, shifted
-from policies.optimizer.thesis import ALL_ALIKE, MOST, Costs, Floats, Sets, StreamPlan, plan_stream
+from policies.optimizer.thesis import MOST, Costs, Floats, Sets, StreamPlan, cost_of_order, plan_stream
+from policies.optimizer.thesis_kernels import ALL_ALIKE
 
 if TYPE_CHECKING:
     from policies.routing.view import View
@@ -94,8 +95,12 @@ class Reoptimizer:
         cards = {both: matches[both] / turn for both, turn in turned.items() if turn > 0.0}
         return Reading(live, increments, cards)
 
-    def regenerate(self, view: View, reading: Reading, starts: Iterable[int]) -> None:
-        """The regeneration path: new plans for these streams, with fresh ranges."""
+    def regenerate(self, view: View, reading: Reading, starts: Iterable[int], gain: float = 0.0) -> bool:
+        """The regeneration path: new plans for these streams, with fresh ranges; returns whether orders changed.
+
+        Plans of which all together would cost less by no more than a share of ``gain`` stay, and cardinalities such as
+        these are within their ranges from now on.
+        """
         self._caps = np.array([float(view.lengths.get(name, ALL_ALIKE)) for name in view.graph.names])
         costs = Costs(
             self.sets(view),
@@ -106,9 +111,15 @@ class Reoptimizer:
             literal=self.literal,
         )
         fresh = {start: plan_stream(costs, start) for start in starts}
-        names = range(len(view.graph.names))
-        self.plans = [fresh[i] if i in fresh else self.plans[i] for i in names]
+        if self.plans:
+            costs_now = {plan.start: cost_of_order(costs, plan) for plan in self.plans}
+            saved = sum(costs_now[start] - plan.cost for start, plan in fresh.items())
+            if saved <= gain * sum(costs_now.values()):
+                self.plans = [_widened(p, reading) if p.start in fresh else p for p in self.plans]
+                return False
+        self.plans = [fresh.get(i) or self.plans[i] for i in range(len(view.graph.names))]
         self._places.clear()
+        return True
 
     def _numbers(self, view: View, reading: Reading) -> Floats:
         sets = self.sets(view)
@@ -150,6 +161,17 @@ class Reoptimizer:
             made = reading.made(plan) - before.made(plan)
             between = plan.between + np.where(np.isnan(made), 0.0, made)
             self.plans[plan.start] = evolve(plan, lows=lows, highs=highs, between=between)
+
+
+def _widened(plan: StreamPlan, reading: Reading) -> StreamPlan:
+    """Its ranges, with room around what was measured."""
+    made = np.nan_to_num(reading.made(plan))
+    return evolve(
+        plan,
+        lows=np.minimum(plan.lows, reading.live / 2),
+        highs=np.maximum(plan.highs, 2 * reading.live),
+        between=np.maximum(plan.between, 2 * made),
+    )
 
 
 def stuck(plan: StreamPlan, collected: dict[int, float], streams: int, margin: float = 0.0) -> bool:
