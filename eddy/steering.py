@@ -32,7 +32,9 @@ class Steering:
     def decide(self) -> None:
         """Before a push, when the results of the last are handed out: the policy may choose another plan."""
         engine, routing = self._engine, self._engine.routing
-        if routing.period is None or engine._events - self.decided < routing.period or self.frozen:
+        if routing.period is None or self.frozen:
+            return
+        if engine._events - self.decided < routing.period and not self._worked(routing.work):
             return
         self.decided = engine._events
         if engine.query.minus and routing.joins_only:
@@ -42,6 +44,10 @@ class Steering:
         given = routing.choose(view)
         if given is not None:
             self._carry_out(given, view, time.perf_counter() - start)
+
+    def _worked(self, most: int | None) -> bool:
+        """Whether the plan has made more matches since the policy was last asked than it is to make unseen."""
+        return most is not None and self.watch.matches > most
 
     def look(self) -> View:
         return self.watch.look(self.pinned)

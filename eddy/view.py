@@ -46,6 +46,15 @@ class Watch:
         self._seconds = 0.0
         self._counted: WeakKeyDictionary[Program, NDArray[np.int64]] = WeakKeyDictionary()
 
+    @property
+    def matches(self) -> int:
+        """Matches that the plan has made since the last look, or since it runs."""
+        if self._engine.query.minus:
+            return 0
+        program = self._engine._router.tracks[-1].program
+        before = self._counted.get(program)
+        return program.matches - (0 if before is None else int(before[:, 1].sum()))
+
     def look(self, pinned: tuple[str, ...]) -> View:
         """A view; the next one tells what comes after."""
         view = self.peek(pinned)

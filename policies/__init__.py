@@ -17,9 +17,12 @@ from policies.migration import (
     MovingState,
     ParallelTrack,
 )
-from policies.routing import Choice, Fixed, Routing, View
+from policies.routing import Auto, Base, Card, Choice, Fixed, Pop, Routing, View
 
 __all__ = [
+    "Auto",
+    "Base",
+    "Card",
     "Choice",
     "Doe",
     "EagerStairs",
@@ -35,6 +38,7 @@ __all__ = [
     "MovingState",
     "NoFeedback",
     "ParallelTrack",
+    "Pop",
     "Routing",
     "View",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from policies.routing.auto import Auto
 from policies.routing.base import Choice, Routing
 from policies.routing.card import Card
 from policies.routing.fixed import Fixed
@@ -9,4 +10,4 @@ from policies.routing.once import Base
 from policies.routing.pop import Pop
 from policies.routing.view import StairView, StepView, View
 
-__all__ = ["Base", "Card", "Choice", "Fixed", "Pop", "Routing", "StairView", "StepView", "View"]
+__all__ = ["Auto", "Base", "Card", "Choice", "Fixed", "Pop", "Routing", "StairView", "StepView", "View"]
