@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 import numpy.typing as npt
-from attrs import field, frozen
+from attrs import frozen
 
 import eddy
 
@@ -67,7 +67,11 @@ class Drift:
     """A span of time, in events."""
     phases: tuple[Phase, ...]
     seed: int = 0
-    shapes: tuple[str, ...] = field(default=("tree",))
+
+    @property
+    def still(self) -> bool:
+        """Whether all phases are the same."""
+        return len(set(map(id, self.phases))) == 1
 
     @property
     def names(self) -> tuple[str, ...]:

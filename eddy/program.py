@@ -48,11 +48,6 @@ class Program:
         self.table[self.hops[hop], MATCHES] += matches
 
     @property
-    def matches(self) -> int:
-        """Matches of all hops so far."""
-        return int(self.table[:, MATCHES].sum())
-
-    @property
     def counts(self) -> NDArray[np.int64]:
         """Entries that have taken each hop, in the order of ``hops``, and matches; a copy."""
         return self.table[list(self.hops.values()), PROBES : MATCHES + 1]

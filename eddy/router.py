@@ -26,7 +26,7 @@ from stairs.holes import Keys
 from stairs.key_kernels import fetch_keys, key_by_row, link, mix_into, read_component_keys, read_keys, verify
 from stairs.layout import ROWS
 from stairs.probe_kernels import BLOCK, join_for
-from stairs.program_kernels import LINK, OPERATION, RESUMED, run
+from stairs.program_kernels import LINK, MATCHED, OPERATION, RESUMED, run
 from stairs.ring_kernels import append_keys, expand, keep
 from stairs.stair import ALL
 
@@ -54,7 +54,7 @@ class Router(Tracks):
         self._spare: dict[int, list[Ring]] = {}
         self._batches = 0
         self._tables: list[tuple[NDArray[np.int64], ...] | None] = [None] * RESULT_RINGS
-        self._cursor = np.zeros(RESUMED + 1, np.int64)
+        self._cursor = np.zeros(MATCHED + 1, np.int64)
         self._waiting = np.zeros((2, BLOCK + 1), np.int32)
         self.floor = np.array([[s.base.low for s in streams]], np.int64).astype(np.int32)
         """Rows below are dead at every event to come."""
@@ -65,6 +65,11 @@ class Router(Tracks):
         self.newest = np.array([s.base.tail for s in streams], np.int64)
         self.suspension: Suspension | None = None
         """What feedback has put by."""
+
+    @property
+    def matches_made(self) -> int:
+        """Matches of all steps so far."""
+        return int(self._cursor[MATCHED])
 
     def attend(self, policy: Feedback) -> None:
         """Let rows wait as the policy says."""
@@ -213,6 +218,7 @@ class Router(Tracks):
                 start, duty = out.tail, hop.step.duty
                 self.hop(hop, hop.source, low, high, out)
                 track.program.count(hop, high - low, out.tail - start)
+                self._cursor[MATCHED] += out.tail - start
                 if duty is not None:
                     duty.count(hop.step.source.streams, high - low, (out.tail - start) * last)
         elif track.program.table[at, OPERATION] == LINK:

@@ -44,16 +44,13 @@ class Watch:
         }
         self._arrived = engine._lowwater.counts.copy()
         self._seconds = 0.0
+        self._matched = 0
         self._counted: WeakKeyDictionary[Program, NDArray[np.int64]] = WeakKeyDictionary()
 
     @property
     def matches(self) -> int:
-        """Matches that the plan has made since the last look, or since it runs."""
-        if self._engine.query.minus:
-            return 0
-        program = self._engine._router.tracks[-1].program
-        before = self._counted.get(program)
-        return program.matches - (0 if before is None else int(before[:, 1].sum()))
+        """Matches that were made since the last look."""
+        return 0 if self._engine.query.minus else self._engine._router.matches_made - self._matched
 
     def look(self, pinned: tuple[str, ...]) -> View:
         """A view; the next one tells what comes after."""
@@ -63,6 +60,7 @@ class Watch:
         if not engine.query.minus:
             program = engine._router.tracks[-1].program
             self._counted[program] = program.counts
+            self._matched = engine._router.matches_made
         return view
 
     def peek(self, pinned: tuple[str, ...]) -> View:

@@ -71,8 +71,8 @@ def kind_of(sources: int, targets: int, nested: bool) -> int:
 PROBE_1_1, PROBE_1_2, PROBE_2_1 = ARRIVING[1, 1], ARRIVING[1, 2], ARRIVING[2, 1]
 PROBE_3_1, PROBE_1_3, PROBE_ANY = ARRIVING[3, 1], ARRIVING[1, 3], ARRIVING[0, 0]
 
-RESUMED = 4
-"""Field of the cursor after those of a probe: 1 if the run goes on in the middle of a join."""
+RESUMED, MATCHED = 4, 5
+"""Fields of the cursor after those of a probe: 1 if the run goes on in the middle of a join; all matches so far."""
 
 
 @intrinsic
@@ -161,9 +161,10 @@ def run(program, at, stop, results, marks, cursor, waiting):
                 cursor[0], cursor[1], cursor[2], cursor[3] = first, last, 0, 0
                 order[PROBES] += last - first
             cursor[RESUMED] = 1
-            order[MATCHES] -= meta[TAIL]
+            before = meta[TAIL]
             done = join(order, out, marks, cursor, waiting)
-            order[MATCHES] += meta[TAIL]
+            order[MATCHES] += meta[TAIL] - before
+            cursor[MATCHED] += meta[TAIL] - before
             if done == 0:
                 return at
             cursor[RESUMED] = 0

@@ -12,8 +12,8 @@ SECONDS = {
     "compare": 5.97e-10,
     "step": 1e-12,
     "batch": 9.13e-05,
-    "event": 1e-12,
+    "event": 2e-08,
     "look": 5e-06,
-    "sample": 5e-05,
+    "sample": 2.5e-04,
     "change": 1e-04,
 }

@@ -55,7 +55,7 @@ class Estimate:
         fix(self, "thetas", self._masks(self.graph.thetas))
         ranges = [i in self.graph.ranges for i in range(len(self.graph.thetas))]
         fix(self, "ranges", np.array(ranges, np.uint8))
-        fix(self, "rows", np.array([max(float(self.live[name]), NOTHING) for name in names]))
+        fix(self, "rows", np.array([max(float(self.live[name]), 1.0) for name in names]))
         rates = np.array([float(self.rates[name]) for name in names])
         fix(self, "turnover", rates / self.rows)
         fix(self, "_pairs", self._selectivities())

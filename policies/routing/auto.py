@@ -18,8 +18,8 @@ FIRST = 8192
 """Events after which it looks for the first time."""
 NOISE = 4.0
 """Standard deviations by which a count has to differ to be worth a thought."""
-DEBT = 3
-"""Times that it may plan before it has earned it, when the feed has changed."""
+URGENT = 0.3
+"""The share of the time that thinking may take while the feed is changing."""
 FORGET = 2.0
 """By how much the gain asked for changes with every change of plan that brought nothing, and back with one that did."""
 STRICTEST = 16.0
@@ -83,20 +83,21 @@ class Auto(Routing):
     again, step by step, before it is believed.
 
     *When it acts.* If the part of the plan that would change gets cheaper by a share of ``gain``, and the change is
-    paid back before the windows turn over: so long what was measured holds. After a change that did not bring what was
+    paid back before it looks again, or before the windows turn over. After a change that did not bring what was
     believed it asks for twice the gain, and the plan has to wait: so a model that is wrong costs a few changes, not one
     after another.
     """
 
-    every: int = field(default=65_536, validator=validators.ge(1))
+    every: int = field(default=131_072, validator=validators.ge(1))
     gain: float = field(default=0.1, validator=[validators.ge(0.0), validators.lt(1.0)])
     drift: float = field(default=0.1, validator=validators.gt(0.0))
-    overhead: float = field(default=0.004, validator=validators.gt(0.0))
+    overhead: float = field(default=0.003, validator=validators.gt(0.0))
     shape: str = field(default="any", validator=validators.in_(SHAPES))
     model: CostModel = field(factory=CostModel, repr=False)
     _known: Profile | None = field(init=False, default=None, repr=False)
     """As at the last decision; None until the plan has run for a while."""
-    _credit: float = field(init=False, default=0.0, repr=False)
+    _since: float = field(init=False, default=math.inf, repr=False)
+    """Seconds of work since it last thought."""
     _again: int | None = field(init=False, default=None, repr=False)
     """The number of events at which it thinks in any case: the windows have turned over since the last decision."""
     _strictness: float = field(init=False, default=1.0, repr=False)
@@ -114,44 +115,45 @@ class Auto(Routing):
 
     def begin(self, names: tuple[str, ...], seed: int) -> None:
         self._known = self._again = self._believed = self.work = None
-        self._credit, self._strictness, self._period = 0.0, 1.0, min(self.every, FIRST)
+        self._since, self._strictness, self._period = math.inf, 1.0, min(self.every, FIRST)
         self._barred = {}
 
     def choose(self, view: View) -> Choice | None:
         """A cheaper plan, if there is one and the change pays."""
         model, n = self.model, len(view.graph.names)
         worked = seconds_spent(view, model)
-        price = n * (n - 1) * model.sample
-        self._credit = min(self._credit + self.overhead * worked - len(view.steps) * model.look, 2 * price)
+        self._since += worked
         self._period = self.every
         now = Profile.of(view, worked)
-        if self._known is None or self._known.plan != view.plan:
-            moved = self._known is not None or self._again is None  # else the plan is new, and ours
+        drifted = False
+        if self._known is None or self._known.plan != view.plan:  # it has just begun
             self._settle(now)
+            if self._again is None:
+                self._again = view.events + turnover(view)
         else:
-            moved = now.differs(self._known, model, self.drift)
+            drifted = now.differs(self._known, model, self.drift)
         due = self._again is not None and view.events >= self._again
-        if not (due or (moved and self._credit > -DEBT * price) or self._credit > price):
+        price = n * (n - 1) * model.sample
+        if self._since * (URGENT if drifted or due else self.overhead) < price:
             return None
-        self._credit -= price
+        self._since = 0.0
         if due:
             self._again = None
             self._judge(now, view)
-        choice = self._think(view, now, turnover(view))
+        choice = self._think(view, now, max(turnover(view), self.every))
         self._settle(now)
+        if choice is not None or drifted:
+            self._again = view.events + turnover(view)
         if choice is not None:
-            self._known, self.work = None, None
+            self._known = self.work = None
             self._period = min(self.every, FIRST)
-            self._again = view.events + turnover(view)
-        elif moved and self._again is None:
-            self._again = view.events + turnover(view)
         return choice
 
     def _settle(self, now: Profile) -> None:
         """Compare with this from now on."""
         self._known = now
         expected = sum(now.matches.values()) * self.every
-        self.work = int(2 * expected) + 4 * self.every
+        self.work = int(2 * expected) + self.every // 4
 
     def _think(self, view: View, now: Profile, horizon: int) -> Choice | None:
         believed = estimate(view)
@@ -161,7 +163,9 @@ class Auto(Routing):
         believed = verify(verify(believed, view, view.plan), view, plan).knowing(count(view))
         cost, cheaper = (cost_of(p, believed, self.model) for p in (view.plan, plan))
         part = changing_seconds(view.plan, plan, believed, self.model)
-        saved = cost - cheaper
+        # The steps of the plan were counted: what an estimate says beyond that is no gain.
+        spent = max(0.0, now.seconds - self.model.overhead(believed))
+        saved = (cost - cheaper) * min(1.0, spent / cost)
         price = moving_seconds(view.plan, plan, believed, self.model, view.migration, horizon)
         if saved <= self.gain * self._strictness * part or saved * horizon <= price:
             return None
