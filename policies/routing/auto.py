@@ -16,6 +16,10 @@ from policies.routing.view import View
 
 FIRST = 8192
 """Events after which it looks for the first time."""
+CALM = 8
+"""Times as many events it lets go by without a look while nothing changes."""
+SUDDEN = 0.5
+"""A change by this share is no chance."""
 NOISE = 4.0
 """Standard deviations by which a count has to differ to be worth a thought."""
 URGENT = 0.3
@@ -51,13 +55,11 @@ class Profile:
             seconds / events,
         )
 
-    def differs(self, other: Profile, model: CostModel, share: float) -> bool:
-        """Whether what it shows would move costs by more than a share: rates, live rows, or matches of some step."""
-        if sum(abs(rate - other.rates[name]) for name, rate in self.rates.items()) > share:
-            return True
+    def drift(self, other: Profile, model: CostModel) -> float:
+        """By what share it differs: in rates, in live rows, or in what its matches cost."""
+        most = sum(abs(rate - other.rates[name]) for name, rate in self.rates.items())
         for name, live in self.live.items():
-            if abs(live - other.live[name]) > share * max(live, other.live[name]) + 64:
-                return True
+            most = max(most, (abs(live - other.live[name]) - 64) / max(live, other.live[name], 1))
         moved = 0.0
         for step, matches in self.matches.items():
             before = other.matches.get(step, 0.0)
@@ -65,18 +67,18 @@ class Profile:
             width = len(step[0]) + len(step[1])
             each = model.match + model.insert + model.byte * (12 + 4 * width)
             moved += max(0.0, abs(matches - before) - noise) * each
-        return moved > share * max(self.seconds, other.seconds)
+        return max(most, moved / max(self.seconds, other.seconds, 1e-12))
 
 
 @define(eq=False)
 class Auto(Routing):
     """Ours, and the default: index sampling, a cost model fitted to our kernels, and a change only if it pays.
 
-    *When it thinks.* It looks every ``every`` events, sooner where the plan makes many more matches than it did. A look
-    compares what the steps of the plan count with the time of the last decision (not of the last look, or slow drift
-    would hide). Where nothing has moved by more than a share of ``drift``, that is all, but for a thought now and then,
-    as often as a share of ``overhead`` of the time allows. Time is the cost model's: by the clock no two runs would
-    decide alike.
+    *When it thinks.* It looks every ``every`` events, up to eight times as rarely while nothing happens, but at once
+    where the plan makes many more matches than it did. A look compares what the steps of the plan count with the time
+    of the last decision (not of the last look, or slow drift would hide). Where nothing has moved by more than a share
+    of ``drift``, two looks in a row, that is all, but for a thought now and then, as often as a share of ``overhead``
+    of the time allows. Time is the cost model's: by the clock no two runs would decide alike.
 
     *What it thinks.* Fan-outs of pairs by index sampling, whether the plan joins them or not; composites of the plan
     itself as counted; the cheapest tree or orderings by dynamic programming; and what that plan would make is sampled
@@ -88,7 +90,7 @@ class Auto(Routing):
     after another.
     """
 
-    every: int = field(default=131_072, validator=validators.ge(1))
+    every: int = field(default=65_536, validator=validators.ge(1))
     gain: float = field(default=0.1, validator=[validators.ge(0.0), validators.lt(1.0)])
     drift: float = field(default=0.1, validator=validators.gt(0.0))
     overhead: float = field(default=0.003, validator=validators.gt(0.0))
@@ -105,6 +107,8 @@ class Auto(Routing):
     """What an event may take after the last change if half of what was believed is true, and its plan."""
     _barred: dict[str, int] = field(init=False, factory=dict, repr=False)
     """Plans that disappointed, and until when they wait."""
+    _moved: bool = field(init=False, default=False, repr=False)
+    """The last look found the feed a little different."""
     _period: int = field(init=False, default=FIRST, repr=False)
     work: int | None = field(init=False, default=None, repr=False)
 
@@ -114,16 +118,24 @@ class Auto(Routing):
         return self._period
 
     def begin(self, names: tuple[str, ...], seed: int) -> None:
-        self._known = self._again = self._believed = self.work = None
+        self._known = self._again = self._believed = None
+        self._moved, self.work = False, None
         self._since, self._strictness, self._period = math.inf, 1.0, min(self.every, FIRST)
         self._barred = {}
 
     def choose(self, view: View) -> Choice | None:
         """A cheaper plan, if there is one and the change pays."""
+        choice = self._look(view)
+        self.work = None
+        if self._known is not None:
+            expected = sum(self._known.matches.values()) * self._period
+            self.work = int(1.5 * expected) + self.every // 2
+        return choice
+
+    def _look(self, view: View) -> Choice | None:
         model, n = self.model, len(view.graph.names)
         worked = seconds_spent(view, model)
         self._since += worked
-        self._period = self.every
         now = Profile.of(view, worked)
         drifted = False
         if self._known is None or self._known.plan != view.plan:  # it has just begun
@@ -131,7 +143,7 @@ class Auto(Routing):
             if self._again is None:
                 self._again = view.events + turnover(view)
         else:
-            drifted = now.differs(self._known, model, self.drift)
+            drifted = self._drifted(now.drift(self._known, model))
         due = self._again is not None and view.events >= self._again
         price = n * (n - 1) * model.sample
         if self._since * (URGENT if drifted or due else self.overhead) < price:
@@ -145,15 +157,26 @@ class Auto(Routing):
         if choice is not None or drifted:
             self._again = view.events + turnover(view)
         if choice is not None:
-            self._known = self.work = None
+            self._known = None
             self._period = min(self.every, FIRST)
+        elif drifted:
+            self._period = self.every
         return choice
+
+    def _drifted(self, share: float) -> bool:
+        """Whether the feed has changed: by much, or twice in a row by a little. In calm it looks ever more rarely."""
+        if share <= self.drift:
+            self._moved = False
+            self._period = min(2 * self._period, CALM * self.every)
+            return False
+        before, self._moved = self._moved, True
+        self._period = self.every
+        return before or share > SUDDEN
 
     def _settle(self, now: Profile) -> None:
         """Compare with this from now on."""
         self._known = now
-        expected = sum(now.matches.values()) * self.every
-        self.work = int(2 * expected) + self.every // 4
+        self._moved = False
 
     def _think(self, view: View, now: Profile, horizon: int) -> Choice | None:
         believed = estimate(view)
