@@ -153,8 +153,8 @@ class Eddy:
         if self._pool.wants_sweep:  # before the batch is encoded: its codes are in no payload yet
             in_use = [codes for stream in self._streams for codes in stream.payload.codes_in_use()]
             self._pool.sweep((*in_use, *self._output.codes_in_use(), *self._changes.codes_in_use()))
-        self._steering.decide()
         arrivals = self._intake.admit(batches)
+        self._steering.decide()
         self._handout.begin(self._streams, self._lowwater.lows.tolist())
         self._intake.accept(arrivals)
         if max_rows is not None:
