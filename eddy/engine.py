@@ -91,6 +91,7 @@ class Eddy:
         self._events = self._results = self._migrations = 0
         self._seconds = 0.0
         """Time spent on batches."""
+        self._batches = 0
         self._handout = Handout()
         self._drawing: Generator[Result | None, None, None] | None = None
         self._broken: BaseException | None = None
@@ -219,6 +220,7 @@ class Eddy:
         router.run(marks, ring, results)
         self._changes.feed(lambda: Batch(arrivals.copied(), marks.copy(), lows, counts))
         self._events += len(arrivals.streams)
+        self._batches += 1
         if not results:
             return self._output.nothing(self._fetch)
         emitted = self._handout.give(self._output.of(router, ring, self._streams, self._fetch))
