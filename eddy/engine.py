@@ -91,6 +91,7 @@ class Eddy:
         self._events = self._results = self._migrations = 0
         self._seconds = 0.0
         """Time spent on batches."""
+        self._batches = 0
         self._handout = Handout()
         self._drawing: Generator[Result | None, None, None] | None = None
         self._broken: BaseException | None = None
@@ -153,8 +154,8 @@ class Eddy:
         if self._pool.wants_sweep:  # before the batch is encoded: its codes are in no payload yet
             in_use = [codes for stream in self._streams for codes in stream.payload.codes_in_use()]
             self._pool.sweep((*in_use, *self._output.codes_in_use(), *self._changes.codes_in_use()))
-        self._steering.decide()
         arrivals = self._intake.admit(batches)
+        self._steering.decide()
         self._handout.begin(self._streams, self._lowwater.lows.tolist())
         self._intake.accept(arrivals)
         if max_rows is not None:
@@ -219,6 +220,7 @@ class Eddy:
         router.run(marks, ring, results)
         self._changes.feed(lambda: Batch(arrivals.copied(), marks.copy(), lows, counts))
         self._events += len(arrivals.streams)
+        self._batches += 1
         if not results:
             return self._output.nothing(self._fetch)
         emitted = self._handout.give(self._output.of(router, ring, self._streams, self._fetch))

@@ -38,8 +38,12 @@ def explain(
         lines += [f"  {_state(stair)}" for stair in reversed(statistics.stairs)]
         lines += [f"  {_stream(query, streams[name])}" for name in (plan.base, *plan.order)]
     elif isinstance(plan, Orderings):
-        for name, order in plan.orders.items():
-            lines.append(f"  {name} visits {', then '.join(order)}")
+        for name in plan.orders:
+            ways = plan.ways(name)
+            total = sum(weight for weight, _ in ways)
+            for weight, order in ways:
+                share = f" ({weight / total:.0%} of its rows)" if len(ways) > 1 else ""
+                lines.append(f"  {name} visits {', then '.join(order)}{share}")
         lines += [f"  {_stream(query, streams[name])}" for name in query.names]
     else:
         _node(query, plan, streams, stairs, "", "", lines)

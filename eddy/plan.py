@@ -2,6 +2,7 @@
 
 A *tree* ``((A B) C) D`` keeps the composites of every inner node; *orderings* ``A: B C | B: A C | C: A B`` keep none:
 each stream has its own order in which it visits the others. ``stems`` is short for orderings that the library picks.
+Rows of one stream may take several ways: under ``A 3: B C | A 1: C B | ...`` three of four rows of A visit B first.
 """
 
 from __future__ import annotations
@@ -52,14 +53,30 @@ class Join:
 Node = Leaf | Join
 
 
+Order = tuple[str, ...]
+Ways = tuple[tuple[int, Order], ...]
+"""Orders, each with a weight."""
+
+
 @frozen
 class Orderings:
     """For each stream, the others in the order in which its rows visit them."""
 
-    orders: Mapping[str, tuple[str, ...]] = field(hash=False)
+    orders: Mapping[str, Order] = field(hash=False)
+    """The order, or the first one where there are several."""
+    several: Mapping[str, Ways] = field(factory=dict, hash=False)
+    """Streams whose rows take several ways, in proportion to the weights."""
+
+    def ways(self, name: str) -> Ways:
+        """The orders of a stream."""
+        return self.several.get(name, ((1, self.orders[name]),))
 
     def __str__(self) -> str:
-        return " | ".join(f"{name}: {' '.join(order)}" for name, order in self.orders.items())
+        return " | ".join(
+            f"{name}{f' {weight}' if name in self.several else ''}: {' '.join(order)}"
+            for name in self.orders
+            for weight, order in self.ways(name)
+        )
 
 
 Plan = Join | Orderings
@@ -165,22 +182,42 @@ def _pair(parts: list[Node], text: str, names: Sequence[str]) -> Node:
 
 
 def _orderings(text: str, names: Sequence[str]) -> Orderings:
-    orders: dict[str, tuple[str, ...]] = {}
+    found: dict[str, dict[Order, int]] = {}
+    unweighted: set[str] = set()
     for part in text.split("|"):
         head, colon, tail = part.partition(":")
-        name = head.strip()
-        if not colon or not name:
+        name, *weights = head.split() or [""]
+        if not colon or not name or len(weights) > 1:
             raise PlanError(
                 f"in plan {text!r}, '{part.strip()}' is not an ordering: write 'A: B C' for each stream"
             )
         _known(name, text, names)
-        if name in orders:
-            raise PlanError(f"plan {text!r} has two orderings for stream {name}: give each stream one")
+        if name in found and (name in unweighted or not weights):
+            raise PlanError(
+                f"plan {text!r} has two orderings for stream {name}: give each stream one, or each a weight, as "
+                f"in '{name} 3: ... | {name} 1: ...'"
+            )
+        weight = _weight(weights[0], text) if weights else 1
+        if not weights:
+            unweighted.add(name)
         order = tuple(_known(token, text, names) for token in tail.split())
         _check_once((name, *order), text, names, f"the ordering of {name} in plan {text!r}")
-        orders[name] = order
-    _check_once(tuple(orders), text, names, f"plan {text!r}", "an ordering for ")
-    return Orderings({name: orders[name] for name in names})
+        ways = found.setdefault(name, {})
+        ways[order] = ways.get(order, 0) + weight
+    _check_once(tuple(found), text, names, f"plan {text!r}", "an ordering for ")
+    return orderings({name: tuple((w, order) for order, w in found[name].items()) for name in names})
+
+
+def orderings(ways: Mapping[str, Ways]) -> Orderings:
+    """A plan in which the rows of each stream take these ways."""
+    several = {name: some for name, some in ways.items() if len(some) > 1}
+    return Orderings({name: some[0][1] for name, some in ways.items()}, several)
+
+
+def _weight(token: str, text: str) -> int:
+    if not token.isdecimal() or not 0 < int(token) < 1 << 31:
+        raise PlanError(f"in plan {text!r}, {token!r} is not a weight: it is a whole number above 0")
+    return int(token)
 
 
 def _known(token: str, text: str, names: Sequence[str]) -> str:

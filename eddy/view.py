@@ -14,6 +14,7 @@ from eddy.itinerary import Place, StairId
 from eddy.program import Program
 from eddy.query import Query
 from eddy.sampling import Distinct, Sampler
+from eddy.windows import Rows
 from policies.optimizer.graph import Graph
 from policies.routing.view import StairView, StepView, View
 
@@ -21,13 +22,19 @@ if TYPE_CHECKING:
     from eddy.engine import Eddy
 
 
-def graph_of(query: Query) -> Graph:
+def graph_of(query: Query, joins: str) -> Graph:
     """The join graph of a query."""
+    indexed = [
+        i
+        for i, residual in enumerate(query.residuals)
+        if joins == "hash" and any(residual.range_for(name) is not None for name in residual.streams)
+    ]
     return Graph(
         query.names,
         tuple(frozenset(c.members) for c in query.key_classes),
         tuple(residual.streams for residual in query.residuals),
         frozenset(name for name, stream in query.streams.items() if stream.static),
+        frozenset(indexed),
     )
 
 
@@ -36,14 +43,16 @@ class Watch:
 
     def __init__(self, engine: Eddy) -> None:
         self._engine = engine
-        self.graph = graph_of(engine.query)
+        self.graph = graph_of(engine.query, engine.joins)
+        windows = {name: stream.window for name, stream in engine.query.streams.items()}
+        self._lengths = {name: window.n for name, window in windows.items() if isinstance(window, Rows)}
         self._distinct = {
             (name, c.index): (engine.query.names.index(name), c.index)
             for c in engine.query.key_classes
             for name in (c.members if not engine.query.minus else ())
         }
         self._arrived = engine._lowwater.counts.copy()
-        self._seconds = 0.0
+        self._seconds, self._batches = 0.0, 0
         self._matched = 0
         self._counted: WeakKeyDictionary[Program, NDArray[np.int64]] = WeakKeyDictionary()
 
@@ -56,7 +65,8 @@ class Watch:
         """A view; the next one tells what comes after."""
         view = self.peek(pinned)
         engine = self._engine
-        self._arrived, self._seconds = engine._lowwater.counts.copy(), engine._seconds
+        self._arrived = engine._lowwater.counts.copy()
+        self._seconds, self._batches = engine._seconds, engine._batches
         if not engine.query.minus:
             program = engine._router.tracks[-1].program
             self._counted[program] = program.counts
@@ -69,11 +79,13 @@ class Watch:
         names, lowwater = engine.query.names, engine._lowwater
         lows, counts = lowwater.lows.tolist(), lowwater.counts.tolist()
         sample, distinct, steps, stairs = self._parts()
+        arrivals = (lowwater.counts - self._arrived).tolist()
+        batches = engine._batches - self._batches
         return View(
             graph=self.graph,
             plan=engine.plan,
             events=engine._events,
-            arrivals=dict(zip(names, (lowwater.counts - self._arrived).tolist(), strict=True)),
+            arrivals=dict(zip(names, arrivals, strict=True)),
             live={name: counts[i] - lows[i] for i, name in enumerate(names)},
             distinct=distinct,
             steps=steps,
@@ -83,6 +95,8 @@ class Watch:
             joins=engine.joins,
             pinned=pinned,
             migration=type(engine.migration).__name__,
+            batch=sum(arrivals) / batches if batches else float(engine.batch_size),
+            lengths=self._lengths,
         )
 
     def _parts(self) -> tuple[Any, ...]:

@@ -17,7 +17,20 @@ from policies.migration import (
     MovingState,
     ParallelTrack,
 )
-from policies.routing import Auto, Base, Card, Choice, Fixed, Pop, Routing, View
+from policies.routing import (
+    Auto,
+    Base,
+    Card,
+    Choice,
+    Fixed,
+    Greedy,
+    Lottery,
+    Pop,
+    Random,
+    Routing,
+    Skinner,
+    View,
+)
 
 __all__ = [
     "Auto",
@@ -31,14 +44,18 @@ __all__ = [
     "Ghm",
     "Gms",
     "Gpt",
+    "Greedy",
     "HybMig",
     "Jisc",
+    "Lottery",
     "Migration",
     "Mns",
     "MovingState",
     "NoFeedback",
     "ParallelTrack",
     "Pop",
+    "Random",
     "Routing",
+    "Skinner",
     "View",
 ]

@@ -114,7 +114,8 @@ def test_stairs_are_measured_without_a_scan():
     (stair,) = view.stairs
     assert stair == StairView(("A", "B"), stair.live, statistics.stairs[0].bytes, True)
     assert stair.live >= statistics.stairs[0].live > 0
-    assert view.graph == Graph(("A", "B", "C"), (frozenset("AB"),), (frozenset("BC"),), frozenset())
+    assert view.graph == Graph(("A", "B", "C"), (frozenset("AB"),), (frozenset("BC"),), ranges=frozenset([0]))
+    assert (view.batch, view.lengths) == (30, dict.fromkeys("ABC", 100))
     static = eddy.Query(
         {"A": {"x": "int64"}, "R": eddy.Stream({"x": "int64"}, static=True)}, where=["A.x = R.x"]
     )

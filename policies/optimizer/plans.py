@@ -25,7 +25,8 @@ def read(text: str) -> Tree | Orders:
     """The plan that a text shows. Only what ``engine.plan`` prints and its users pin: ValueError for anything else."""
     if ":" in text:
         parts = (part.partition(":") for part in text.split("|"))
-        return {head.strip(): tuple(tail.split()) for head, _, tail in parts}
+        # Rows of a stream may take several ways, `A 3: B C | A 1: C B`: then the last one stands for all.
+        return {head.split()[0]: tuple(tail.split()) for head, _, tail in parts}
     stack: list[list[Tree]] = [[]]
     for token in re.findall(r"[()]|[^\s()]+", text):
         if token == "(":

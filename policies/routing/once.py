@@ -32,8 +32,10 @@ class Base(Routing):
         self._done = False
 
     def choose(self, view: View) -> str | None:
-        """The plan, at the first call."""
+        """The plan, at the first call. It keeps no composites, so it stays where a sub-plan is pinned."""
         self._done = True
+        if view.pinned:
+            return None
         planner = Reoptimizer()
         if self.after == 0 or not planner.can_plan(view):
             return show(
