@@ -52,7 +52,7 @@ class Router(Tracks):
         """Whether it runs apart, so that all of its STAIRs began empty."""
         self._fill_join = join_for(0, 0, nested, False)
         self._spare: dict[int, list[Ring]] = {}
-        self._batches = 0
+        self.batches = 0
         self._tables: list[tuple[NDArray[np.int64], ...] | None] = [None] * RESULT_RINGS
         self._cursor = np.zeros(RESUMED + 1, np.int64)
         self._waiting = np.zeros((2, BLOCK + 1), np.int32)
@@ -98,7 +98,7 @@ class Router(Tracks):
         ]
         self.floor = self.marks = floor.reshape(1, -1)
         self._batch = self._stacked = None
-        self._batches += 1
+        self.batches += 1
         leaves = self._beginning(ring)
         for number, track in enumerate(self.tracks):
             table, before = leaves if number == 0 else (track.rings, 0)
@@ -111,7 +111,7 @@ class Router(Tracks):
         self.leaves.begun(low_rows)
         if self.suspension is not None:
             self.suspension.begin(low_rows, next_rows)
-        if self._batches % REVIEW == 0:
+        if self.batches % REVIEW == 0:
             self._review(low_rows, ring)
         for stair, keys in expired:
             stair.expire(keys)

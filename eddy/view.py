@@ -14,6 +14,7 @@ from eddy.itinerary import Place, StairId
 from eddy.program import Program
 from eddy.query import Query
 from eddy.sampling import Distinct, Sampler
+from eddy.windows import Rows
 from policies.optimizer.graph import Graph
 from policies.routing.view import StairView, StepView, View
 
@@ -28,6 +29,11 @@ def graph_of(query: Query) -> Graph:
         tuple(frozenset(c.members) for c in query.key_classes),
         tuple(residual.streams for residual in query.residuals),
         frozenset(name for name, stream in query.streams.items() if stream.static),
+        frozenset(
+            i
+            for i, residual in enumerate(query.residuals)
+            if any(residual.range_for(name) is not None for name in residual.streams)
+        ),
     )
 
 
@@ -42,8 +48,15 @@ class Watch:
             for c in engine.query.key_classes
             for name in (c.members if not engine.query.minus else ())
         }
+        self._lengths = {
+            name: stream.window.n
+            for name, stream in engine.query.streams.items()
+            if isinstance(stream.window, Rows)
+        }
         self._arrived = engine._lowwater.counts.copy()
         self._seconds = 0.0
+        self._begun = 0, 0
+        """Events and batches so far."""
         self._counted: WeakKeyDictionary[Program, NDArray[np.int64]] = WeakKeyDictionary()
 
     @property
@@ -61,6 +74,7 @@ class Watch:
         engine = self._engine
         self._arrived, self._seconds = engine._lowwater.counts.copy(), engine._seconds
         if not engine.query.minus:
+            self._begun = engine._events, engine._router.batches
             program = engine._router.tracks[-1].program
             self._counted[program] = program.counts
         return view
@@ -85,7 +99,15 @@ class Watch:
             joins=engine.joins,
             pinned=pinned,
             migration=type(engine.migration).__name__,
+            batch=self._batch(),
+            lengths=self._lengths,
         )
+
+    def _batch(self) -> float:
+        """Events of a batch since the last look; of one as large as may be if there was none."""
+        engine = self._engine
+        batches = 0 if engine.query.minus else engine._router.batches - self._begun[1]
+        return (engine._events - self._begun[0]) / batches if batches else float(engine.batch_size)
 
     def _parts(self) -> tuple[Any, ...]:
         """What there is of a join only: sampling, distinct values, steps and STAIRs."""
