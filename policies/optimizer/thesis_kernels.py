@@ -17,6 +17,8 @@ from stairs.kernel import kernel, part
 FACTOR = 2.0
 """By how much a cardinality is raised at first in search of its upper bound."""
 ROUNDS = 60
+FAR = 1e15
+"""A bound beyond is none."""
 ALL_ALIKE = 1e300
 """No bound."""
 
@@ -175,14 +177,12 @@ def upper(base, slope, treed, value, rival, cap):  # type: ignore[no-untyped-def
         if new_gap < 0.0:
             break
         gradient = (gap - new_gap) / (high - low)
-        if not gradient > 0.0:
-            return cap if cap < ALL_ALIKE else ALL_ALIKE
+        if not gradient > 0.0 or high > FAR:
+            return cap
         low, gap = high, new_gap
         high += new_gap / gradient + 1.0
         new_gap = rival - (base + slope * curve(high, treed))
-    if cap <= low:
-        return cap
-    if new_gap >= 0.0:
+    if cap <= low or new_gap >= 0.0 or high > FAR:
         return cap
     low, high = math.floor(low), math.ceil(min(high, cap))
     while high - low > 1.0:
