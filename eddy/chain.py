@@ -163,7 +163,7 @@ class Chain:
 
     suspension = None
 
-    def attend(self, policy: Feedback) -> None:
+    def attend(self, policy: Feedback, former: None = None) -> None:
         """A row that nothing matches is a result: nothing can wait."""
 
     def store(self, parts: Sequence[Part]) -> None:

@@ -71,9 +71,9 @@ class Router(Tracks):
         """Matches of all steps so far."""
         return int(self._cursor[MATCHED])
 
-    def attend(self, policy: Feedback) -> None:
-        """Let rows wait as the policy says."""
-        self.suspension = Suspension(policy, self) if policy.watches else None
+    def attend(self, policy: Feedback, former: Suspension | None = None) -> None:
+        """Let rows wait as the policy says; ``former`` did so in the place of this router."""
+        self.suspension = Suspension(policy, self, former=former) if policy.watches else None
 
     def store(self, parts: Sequence[Part]) -> None:
         """Store the rows of a batch."""
