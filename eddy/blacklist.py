@@ -50,10 +50,20 @@ class Blacklist(Stair):
         self._forget_if_empty()
         return found
 
-    def rows(self, marks: NDArray[np.int32]) -> Rows:
-        """All live rows that wait, and go on waiting."""
-        out = np.empty((self.tail - self.low, self.components), np.int32)
-        return out[: list_live(self.state, self.streams, marks, out)]
+    def wake_some(self, marks: NDArray[np.int32], count: int) -> Rows:
+        """Of the live rows that wait, those that are among so many of the oldest entries."""
+        stop = min(self.tail, self.low + count)
+        found = self.rows(marks, stop)
+        self.meta[LOW] = stop  # an id below ends a chain
+        self.waiting = min(self.waiting, self.tail - stop)
+        self._forget_if_empty()
+        return found
+
+    def rows(self, marks: NDArray[np.int32], stop: int | None = None) -> Rows:
+        """All live rows that wait, and go on waiting; those of entries before ``stop``."""
+        stop = self.tail if stop is None else stop
+        out = np.empty((stop - self.low, self.components), np.int32)
+        return out[: list_live(self.state, self.streams, marks, stop, out)]
 
     def _woken(self, out: Rows, found: int) -> Rows:
         self.waiting -= found

@@ -7,6 +7,7 @@ rows may wait for each other for ever.)
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -14,10 +15,11 @@ from typing import TYPE_CHECKING
 from eddy.binding import Binder, Halt
 from eddy.blacklist import Blacklist
 from eddy.edge import Edge, Unit
-from eddy.itinerary import Key, StairId, Streams
+from eddy.errors import EddyError
+from eddy.itinerary import Compiler, Key, StairId, Streams
 from eddy.payoff import partners
-from eddy.plan import Join, Leaf, Node, Orderings
-from eddy.presence import Anything, Filtered, PairLeaves, Paired, Parted, Presence, Whole
+from eddy.plan import Join, Leaf, Node, Orderings, Plan, joins
+from eddy.presence import Anything, Filtered, Paired, PairLeaves, Parted, Presence, Whole
 from eddy.track import Track
 from stairs import Stair
 
@@ -27,6 +29,51 @@ if TYPE_CHECKING:
 Schedule = list["Halt | Unit"]
 """In which order a batch visits the streams and the stops. Composites are visited in their stop, before they are
 stored."""
+
+
+def judged_classes(
+    policy: Feedback, compiler: Compiler, streams: Streams, opposite: Streams
+) -> Streams | None:
+    """By which key classes entries of some streams are judged that wait for others; None: they are not judged."""
+    shared = compiler.shared(streams, opposite)
+    what = f"{type(policy).__name__}.judges({len(streams)}, {shared})"
+    try:
+        chosen = policy.judges(len(streams), shared)
+        classes = None if chosen is None else tuple(sorted(set(chosen)))
+    except Exception as error:
+        raise EddyError(f"{what} failed: {error!r}") from error
+    if classes is not None and not set(classes) <= set(shared):
+        raise EddyError(
+            f"{what} returned {chosen!r}: it must return some of the attributes it was given, () for any entry at "
+            "all, or None"
+        )
+    return classes
+
+
+def waits(policy: Feedback, node: Join) -> bool:
+    """Whether the left side of a join waits for the right one."""
+    sizes = len(node.left.streams), len(node.right.streams)
+    try:
+        return bool(policy.waits(*sizes))
+    except Exception as error:
+        raise EddyError(f"{type(policy).__name__}.waits{sizes} failed: {error!r}") from error
+
+
+def check_feedback(policy: Feedback, compiler: Compiler, plan: Plan) -> None:
+    """Refuse a policy that cannot say what it judges under a plan, before anything is changed."""
+    numbers = [compiler.number[name] for name in compiler.names]
+    if isinstance(plan, Orderings):
+        for s, later in itertools.combinations(numbers, 2):
+            judged_classes(policy, compiler, (s,), (later,))
+        return
+    for node in joins(plan):
+        sides = node.left, node.right
+        waiting, other = sides if waits(policy, node) else sides[::-1]
+        opposite = tuple(sorted(compiler.number[name] for name in other.streams))
+        for below in joins(waiting) if isinstance(waiting, Join) else ():
+            for side in (below.left, below.right):
+                streams = tuple(sorted(compiler.number[name] for name in side.streams))
+                judged_classes(policy, compiler, streams, opposite)
 
 
 class Designer:
@@ -99,9 +146,8 @@ class Designer:
                     self._edge(unit, opposite)
         if isinstance(node, Join):
             left, right = self._numbers(node.left), self._numbers(node.right)
-            waiting, other = (node.left, node.right)
-            if not self.policy.waits(len(left), len(right)):
-                waiting, other = other, waiting
+            sides = node.left, node.right
+            waiting, other = sides if waits(self.policy, node) else sides[::-1]
             if above and isinstance(node.left, Leaf) and isinstance(node.right, Leaf):
                 self._siblings[left], self._siblings[right] = right[0], left[0]
             yield from self._tree(other, [(streams, None), *above], unit)
@@ -120,11 +166,9 @@ class Designer:
         return tuple(sorted(self.binder.compiler.number[name] for name in node.streams))
 
     def _edge(self, unit: Unit, opposite: Streams) -> None:
-        shared = self.binder.compiler.shared(unit.streams, opposite)
-        chosen = self.policy.judges(len(unit.streams), shared)
-        if chosen is None:
+        classes = judged_classes(self.policy, self.binder.compiler, unit.streams, opposite)
+        if classes is None:
             return
-        classes = tuple(sorted(chosen))
         name = f"{self._name(unit.streams)} for {self._name(opposite)}"
         presence = self._presence(unit.streams, opposite, classes)
         blacklist = Blacklist(name, unit.streams)
@@ -158,7 +202,14 @@ class Designer:
     def _pair(self, opposite: Streams, classes: tuple[int, ...]) -> PairLeaves:
         """Two streams with their leaves under these attributes, and under those that they share."""
         sides = [
-            (s, [(self._leaf(s, c), i) for i, c in enumerate(classes) if s in self.binder.compiler.classes[c]])
+            (
+                s,
+                [
+                    (self._leaf(s, c), i)
+                    for i, c in enumerate(classes)
+                    if s in self.binder.compiler.classes[c]
+                ],
+            )
             for s in opposite
         ]
         one, other = sides if sides[0][1] else sides[::-1]  # rows of the first are found by what is wanted

@@ -103,6 +103,12 @@ class Edge:
         self.resumed += len(found)
         return found
 
+    def wake_some(self, marks: NDArray[np.int32], count: int) -> Rows:
+        """Some of all that wait, the oldest first."""
+        found = self.blacklist.wake_some(marks, count)
+        self.resumed += len(found)
+        return found
+
     def review(self) -> None:
         """What was counted has been seen to."""
         self.batches = self.judged = self.failed = self.returned = self.looked = 0

@@ -88,7 +88,9 @@ class Paired(Presence):
         self._own = recipe_of(parts)
         one, other, links = leaves
         streams = np.array([one[0], other[0]], np.int64)
-        sides = (np.array([(leaf.address, line) for leaf, line in side], np.int64) for _, side in (one, other))
+        sides = (
+            np.array([(leaf.address, line) for leaf, line in side], np.int64) for _, side in (one, other)
+        )
         matched = np.array([(a.address, b.address) for a, b in links], np.int64)
         self._pair = (self.wanted, *(side.reshape(-1, 2) for side in sides), matched.reshape(-1, 2), streams)
         self._room = np.empty(len(wanted), np.int64), np.empty(MOST, np.int64)
@@ -173,7 +175,7 @@ class Filtered(ByPart):
         return find_bits(self._bits, self.wanted, rows, flags, lacking)
 
     def _catch_up(self, marks: NDArray[np.int32]) -> None:
-        stair, low, tail = self.stair, self.stair.low, self.stair.tail
+        low, tail = self.stair.low, self.stair.tail
         start = max(self._seen, low)
         if self._room < 0 or tail - start > self._room:
             self._bits = np.zeros(max(LEAST, power_of_two(2 * (tail - low))), np.uint8)

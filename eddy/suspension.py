@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 LATE, SOME = 4, 32
 """Rows in the windows are judged again when one in so many of them is new, but not for fewer new rows than SOME."""
 
+RELEASED = 128
+"""Of what waits at an edge that rests, so many entries come back with a batch."""
+
 
 class Suspension:
     """What waits, in all nodes of the current plan.
@@ -129,7 +132,7 @@ class Suspension:
             [(STAIR, edge.blacklist.address, edge.blacklist.streams.ctypes.data) for edge in self._edges],
             np.int64,
         ).reshape(-1, TABLE)
-        self._restraint.begin(self.router.newest)
+        self._restraint.begin()
         if self._loaded:
             self._end_loading()
         plain = compile_program(track.halts)
@@ -177,8 +180,8 @@ class Suspension:
         start, floor = self.clock(), self.router.floor
         self.visits.begin()
         self._begin_blacklists(floor[0], lows, counts)
-        for unit, edge in self._restraint.consider(self.units, lows):
-            self._judge_anew(unit, edge)
+        for unit, edge in self._restraint.consider(self.units, lows, counts):
+            self.visits.judge_anew(unit, edge.wake_some(floor[0], RELEASED))
         if self._new > max(SOME, int((counts - lows).sum()) // LATE):
             self._new = 0
             if self.visits.whole:

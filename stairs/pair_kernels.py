@@ -99,9 +99,7 @@ def find_pairs(pair, rows, marks, moments, wanted, firsts, flags, lacking):
         there, floor = found == MOST, marks[moment, streams[1]]
         if not there and other.shape[0] > 0:
             key = wanted[other[0, LINE]]
-            there = found > 0 and second_row(
-                other[0, AT], key, other, wanted, links, floor, firsts, found
-            )
+            there = found > 0 and second_row(other[0, AT], key, other, wanted, links, floor, firsts, found)
         elif not there and links.shape[0] == 1:
             for f in range(found):
                 there |= second_row(links[0, 1], firsts[f], other, wanted, links, floor, firsts, found)

@@ -26,7 +26,7 @@ from stairs.layout import (
     STATE,
     TAIL,
 )
-from stairs.probe_kernels import bucket, bucket_of
+from stairs.probe_kernels import bucket_of
 from stairs.recipe_kernels import RECIPE, key_by
 from stairs.ring_kernels import is_live
 
@@ -111,12 +111,12 @@ def wake_by(blacklist, streams, marks, keys, out):
     return taken
 
 
-@kernel(nb.int64(STATE, LONGS, INTS, RECORDS))
-def list_live(state, streams, marks, out):
-    """The rows of all entries that are in some chain and live; how many."""
+@kernel(nb.int64(STATE, LONGS, INTS, nb.int64, RECORDS))
+def list_live(state, streams, marks, stop, out):
+    """The rows of all entries before ``stop`` that are in some chain and live; how many."""
     records, _, _, meta = state
     mask, found = records.shape[0] - 1, 0
-    for entry in range(meta[LOW], meta[TAIL]):
+    for entry in range(meta[LOW], stop):
         slot = np.uint64(entry & mask)
         if is_live(records, slot, entry, streams, marks, False):
             for j in range(streams.shape[0]):
