@@ -17,7 +17,7 @@ from eddy.blacklist import Blacklist
 from eddy.edge import Edge, Unit
 from eddy.errors import EddyError
 from eddy.itinerary import Compiler, Key, StairId, Streams
-from eddy.payoff import partners
+from eddy.payoff import DEAR, partners, weight
 from eddy.plan import Join, Leaf, Node, Orderings, Plan, joins
 from eddy.presence import Anything, Filtered, Paired, PairLeaves, Parted, Presence, Whole
 from eddy.track import Track
@@ -132,6 +132,8 @@ class Designer:
                 wanted = self._ids[streams]
                 halt, recipe = self._halts[streams], self.binder.recipe(wanted)
                 unit = Unit(streams=streams, halt=halt, stair=self.track.stairs[wanted], recipe=recipe)
+                unit.weight = weight(len(wanted.key.classes))
+                unit.dearness = DEAR if self.binder.nested else 1
             self.units.append(unit)
             unit.above = parent
             below = streams

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from attrs import define, field
@@ -15,14 +15,14 @@ from eddy.leaf import StreamState
 from eddy.presence import Flags, Marks, Moments, Presence
 from stairs import Stair
 
-ROW = 0.2
-"""What it takes to make a row known to others, where a composite takes 1."""
+ROW = 0.05
+"""What it takes to make a row known to others, where all else that is done for an event takes 1."""
 
 SEEN = 4
 """A fan-out is seen only where one entry in so many can be found: that of the last few says little."""
 
-AGAIN = 8
-"""Looks at what an entry is worth before partners are counted once more."""
+FEW = 32
+"""What waits is judged again, instead of looking for what has come, where that is so many times as much."""
 
 LACKING = 2
 """Flag of an entry for which something is missing, at the first edge; at the next one it is one more."""
@@ -89,13 +89,32 @@ class Edge:
             self.drop(rows[flags == lacking])
             flags[flags == lacking] = 0
 
-    def wake(self, revealed: NDArray[np.int32], marks: NDArray[np.int32]) -> Rows:
-        """Entries that wait for something which this batch has brought; they do not wait here any longer."""
-        self.looked += len(revealed) + len(self.presence.stair)
-        found = self.presence.wake(self.blacklist, revealed, marks)
+    def wake(self, revealed: NDArray[np.int32], marks: Marks) -> Rows:
+        """Entries that wait for something which this batch has brought; they do not wait here any longer.
+
+        ``marks``: those before the batch.
+        """
+        new = len(revealed) + len(self.presence.stair)
+        if FEW * self.blacklist.waiting < new and self.presence.sure:
+            found = self._ask_again(marks)
+        elif new:
+            self.looked += new
+            found = self.presence.wake(self.blacklist, revealed, marks[0])
+        else:
+            return np.empty((0, len(self.streams)), np.int32)
         self.returned += len(found)
         self.resumed += len(found)
         return found
+
+    def _ask_again(self, marks: Marks) -> Rows:
+        """The same by judging what waits, where it is much less than what has come."""
+        rows = np.ascontiguousarray(self.blacklist.wake_all(marks[0]))
+        flags, moments = np.ones(len(rows), np.uint8), np.zeros(len(rows), np.int32)
+        lacking = self.presence.find(rows, marks, moments, flags, LACKING)
+        self.looked += len(rows)
+        if lacking:
+            self.blacklist.suspend(rows, self.presence.wanted, flags, LACKING, lacking)
+        return rows[flags.view(np.bool_)]
 
     def wake_all(self, marks: NDArray[np.int32]) -> Rows:
         """All that wait."""
@@ -147,13 +166,18 @@ class Unit(Tally):
     """What it makes with its sibling."""
     path: list[tuple[Halt, Hop]] = field(factory=list)
     """The STAIRs above, and the hops by which its entries get there."""
+    weight: float = 0.0
+    """Of composites: what one takes, where an event takes 1."""
+    dearness: float = 1.0
+    """How many times as much it takes while it is stored."""
     made: int = 0
     """Of composites: how many were stored."""
     partners: Callable[[], float] | None = None
     """Counts the rows that a row meets in its sibling, if that is a stream."""
     fanout: float = 0.0
     """Composites that an entry makes with its sibling."""
-    looks: int = 0
+    counted_up_to: int = 0
+    """The next row when these were last counted."""
     counted: tuple[int, int, int] = (0, 0, 0)
     """Entries that came, those that could be found, and composites that were made of them, when it was last seen."""
     _leaves: tuple[int, NDArray[np.int64]] = field(factory=lambda: (-1, np.empty(0, np.int64)), init=False)
@@ -178,29 +202,42 @@ class Unit(Tally):
                 left -= failed
         return before - left
 
-    def bill(self, seconds: float) -> None:
-        """A visit took so long: the edges share it by what they have done."""
-        done = [1 + edge.judged + edge.looked for edge in self.edges]
-        for edge, part in zip(self.edges, done, strict=True):
-            edge.seconds += seconds * part / sum(done)
-
     def worth(self, price: float) -> float:
-        """Seconds that an entry takes which can be found, where a composite takes so many."""
-        if not self.path:
-            return price
-        if self.partners is not None:
-            if self.looks % AGAIN == 0:
-                self.fanout = self.partners()
-            self.looks += 1
-        else:
+        """Seconds that an entry takes which can be found, where an event takes so many."""
+        own = ROW if self.state is not None else self.weight * self.dearness
+        if self.above is None:
+            return price * own
+        if self.partners is None:
             self._see()
-        return price * ((1 if self.state is None else ROW) + self.fanout)
+        elif self._is_old():
+            self.fanout = self.partners()
+        return price * (own + self.fanout * self.above.weight * self.above.dearness)
+
+    def _is_old(self) -> bool:
+        """Whether half of the rows in the window have come since their partners were counted."""
+        assert self.state is not None
+        base = self.state.base
+        if 2 * (base.tail - self.counted_up_to) < base.tail - base.low:
+            return False
+        self.counted_up_to = base.tail
+        return True
 
     def _see(self) -> None:
         """See how many composites an entry has made since the last time."""
-        made = 0 if self.above is None else self.above.made
-        now = self.arrived, self.arrived - self.suspended + self.resumed, made
+        assert self.above is not None
+        now = self.arrived, self.arrived - self.suspended + self.resumed, self.above.made
         came, found, composites = (new - old for new, old in zip(now, self.counted, strict=True))
         self.counted = now
         if found > 0 and SEEN * found >= came:
             self.fanout = composites / found
+
+
+def bill(edges: Sequence[Edge], seconds: float) -> None:
+    """Something took so long: these edges share it by what they have done."""
+    if len(edges) == 1:
+        edges[0].seconds += seconds
+        return
+    done = [1 + edge.judged + edge.looked for edge in edges]
+    share = seconds / sum(done, 0.0) if done else 0.0
+    for edge, part in zip(edges, done, strict=True):
+        edge.seconds += share * part

@@ -14,36 +14,41 @@ from eddy.itinerary import Key
 from eddy.leaf import StreamState
 from stairs.holes import Keys
 
-SHARE = 0.25
-"""What a composite takes to make, store and look at, where all else that is done for an event takes 1: measured, from
-batches of 64 to 4,096 events, with hash joins over windows of 1,000 to 10,000 rows, it was 0.2 to 0.4."""
+SHARE = 0.03
+"""What a composite takes to make, store and look at, for each attribute of its key and one more, where all else that is
+done for an event takes 1: measured with hash joins in batches of 1,024 events, it was 0.03 to 0.05 over windows of 600
+to 12,000 rows."""
 
-DEAR = 16
-"""How many times as much it takes by nested loops, where everything that comes looks at it."""
+DEAR = 32
+"""How many times as much it takes by nested loops, where everything that comes looks at it, if there are few others."""
 
 FADING = 1 / 16
 """Weight of the last batch."""
 
-SAMPLE = 1024
+SAMPLE = 512
 """Rows of a stream that are looked at to see how many partners a row has."""
 
 
-class Payoff:
-    """Told of every batch; knows what a composite costs."""
+def weight(attributes: int) -> float:
+    """What a composite takes whose key has so many attributes, where all else for an event takes 1."""
+    return SHARE * (1 + attributes)
 
-    def __init__(self, nested: bool) -> None:
-        self._dearness = DEAR if nested else 1
+
+class Payoff:
+    """Told of every batch; knows what an event costs, composites apart."""
+
+    def __init__(self) -> None:
         self._seconds = self._work = 0.0
 
-    def note(self, events: int, composites: int, seconds: float) -> None:
-        """A batch of so many events made so many composites and took so long, judging apart."""
+    def note(self, work: float, seconds: float) -> None:
+        """A batch, judging apart, took so long for so many events, or composites by their weights."""
         self._seconds += FADING * (seconds - self._seconds)
-        self._work += FADING * (events + SHARE * composites - self._work)
+        self._work += FADING * (work - self._work)
 
     @property
     def price(self) -> float:
-        """Seconds that a composite takes."""
-        return SHARE * self._dearness * self._seconds / self._work if self._work > 0 else 0.0
+        """Seconds for an event."""
+        return self._seconds / self._work if self._work > 0 else 0.0
 
 
 def partners(one: StreamState, other: StreamState, classes: Sequence[int]) -> float:

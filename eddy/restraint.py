@@ -18,11 +18,14 @@ SOON, FIRST, LAST = 4, 16, 1024
 """Batches after which an edge is reviewed where it is plain that it does not pay; else, for the first time, and at the
 most: twice as many each time that it paid."""
 
+ENOUGH = 64
+"""Entries that must have been judged before that is said to be plain."""
+
 FILLING = 64
 """Batches in which nothing else is reviewed, unless the windows turn over sooner: till then rows wait for partners that
 are still to come, and come back."""
 
-RARELY, PLAINLY = 16, 1.5
+RARELY, PLAINLY = 16, 1.25
 """It is plain where no more than one entry in so many that were judged was suspended, and where judging took so many
 times as long as would be spared if none of them came back."""
 
@@ -56,26 +59,31 @@ class Restraint:
             self._seen = counts.copy()
         if not self._filled and self._seen is not None:
             self._filled = self._batches > FILLING or bool((lows >= self._seen).all())
-        released = []
+        released, awake = [], []
         for unit in units:
             for edge in unit.edges:
                 if edge.resting > 0:
                     edge.resting -= 1
                 else:
                     edge.batches += 1
-                    if self._is_due(unit, edge):
-                        self._review(edge)
+                    awake.append((unit, edge))
                 if edge.resting and edge.blacklist.waiting:
                     released.append((unit, edge))
+        if self._batches % SOON == 0:
+            self._look(awake)
         return released
 
-    def _is_due(self, unit: Unit, edge: Edge) -> bool:
-        if edge.batches % SOON or edge.judged + edge.looked == 0:
-            return False
-        edge.worth = unit.worth(self._payoff.price)
-        rare = RARELY * edge.failed < edge.judged
-        plain = rare or edge.seconds > PLAINLY * edge.failed * edge.worth
-        return plain or (self._filled and edge.batches >= edge.period)
+    def _look(self, awake: Sequence[tuple[Unit, Edge]]) -> None:
+        """See whether edges are to be reviewed: all that are awake, if together they plainly do not pay."""
+        for unit, edge in awake:
+            edge.worth = unit.worth(self._payoff.price)
+        spent = sum(edge.seconds for _, edge in awake)
+        plain = spent > PLAINLY * sum(edge.failed * edge.worth for _, edge in awake)
+        plain &= sum(edge.judged for _, edge in awake) >= ENOUGH
+        for _, edge in awake:
+            rare = edge.judged >= ENOUGH and RARELY * edge.failed < edge.judged
+            if plain or rare or (self._filled and edge.batches >= edge.period):
+                self._review(edge)
 
     def _review(self, edge: Edge) -> None:
         edge.patience = max(0, int(self._policy.rest(edge)))

@@ -7,7 +7,7 @@ letting go of what waits when the plan is changed.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from eddy.binding import Halt
 from eddy.demand import Designer
 from eddy.dropped import Dropped
-from eddy.edge import Edge, Tally, Unit
+from eddy.edge import Edge, Tally, Unit, bill
 from eddy.intake import Part
 from eddy.itinerary import Streams
 from eddy.late import suspend_late
@@ -33,11 +33,12 @@ if TYPE_CHECKING:
     from eddy.router import Router
     from policies import Feedback
 
-LATE, SOME = 4, 32
+LATE, SOME = 2, 32
 """Rows in the windows are judged again when one in so many of them is new, but not for fewer new rows than SOME."""
 
-RELEASED = 128
-"""Of what waits at an edge that rests, so many entries come back with a batch."""
+RELEASED, PART = 16, 256
+"""Of what waits at an edge that rests, so many entries come back with a batch, or one in so many if that is more. (More
+at once would delay the batch, and make rings grow for good.)"""
 
 
 class Suspension:
@@ -62,7 +63,7 @@ class Suspension:
         self.former: dict[Streams, Tally] = {}
         """What was counted under plans that are gone, by the streams of the unit."""
         self._edges: list[Edge] = []
-        self._payoff = Payoff(router.binder.nested)
+        self._payoff = Payoff()
         self._restraint = Restraint(policy, self._payoff)
         self._begun = self._spent = 0.0
         """When the batch began, and what had been spent on visits by then."""
@@ -73,6 +74,10 @@ class Suspension:
         """What the kernel that begins a batch knows of them."""
         self.watching = False
         """Whether nodes are visited."""
+        self._visited: frozenset[int] = frozenset()
+        """Streams whose rows may wait."""
+        self._rows: dict[int, Unit] = {}
+        """The streams of the current plan."""
         self._alone = True
         """No other plan runs beside the current one."""
         self._new = 0
@@ -128,6 +133,7 @@ class Suspension:
             self.units, schedule = Designer(self.policy, self.router.binder, track).design()
         assert self.units or not self.visits.pending
         self._edges = [edge for unit in self.units for edge in unit.edges]
+        self._rows = {unit.streams[0]: unit for unit in self.units if unit.state is not None}
         self._blacklists = np.array(
             [(STAIR, edge.blacklist.address, edge.blacklist.streams.ctypes.data) for edge in self._edges],
             np.int64,
@@ -143,7 +149,13 @@ class Suspension:
                 unit.stair.forewarned = self._release_all
                 if unit.edges:
                     unit.halt.visit = partial(self.visits.composites, unit)
-        steps = [item if isinstance(item, Halt) else partial(self.visits.rows, item) for item in schedule]
+        # Rows of other streams can be found from the beginning, as those of streams that are visited before.
+        self._visited = frozenset(s for s, unit in self._rows.items() if unit.edges)
+        steps = [
+            item if isinstance(item, Halt) else partial(self.visits.rows, item)
+            for item in schedule
+            if isinstance(item, Halt) or item.edges or item.streams in self.visits.pending
+        ]
         self._programs = plain, compile_program(steps)
 
     def put_by(self) -> None:
@@ -181,15 +193,15 @@ class Suspension:
         self.visits.begin()
         self._begin_blacklists(floor[0], lows, counts)
         for unit, edge in self._restraint.consider(self.units, lows, counts):
-            self.visits.judge_anew(unit, edge.wake_some(floor[0], RELEASED))
+            count = max(RELEASED, edge.blacklist.waiting // PART)
+            self.visits.judge_anew(unit, edge.wake_some(floor[0], count))
         if self._new > max(SOME, int((counts - lows).sum()) // LATE):
             self._new = 0
             if self.visits.whole:
                 suspend_late(self.units, floor)
         spent = self.clock() - start
         self.visits.seconds += spent
-        for edge in self._edges:
-            edge.seconds += spent / len(self._edges)
+        bill(self._edges, spent)
 
     def _begin_blacklists(
         self, floor: NDArray[np.int32], lows: NDArray[np.int64], counts: NDArray[np.int64]
@@ -206,15 +218,18 @@ class Suspension:
         """Let nothing wait at an edge: it is judged by the others."""
         self.visits.judge_anew(unit, edge.wake_all(self.router.floor[0]))
 
-    def hold(self, parts: Sequence[Part]) -> bool:
-        """A batch's rows are about to be stored; whether they are to be linked later, when they are visited."""
+    def hold(self, parts: Sequence[Part]) -> Collection[int]:
+        """A batch's rows are about to be stored; of which streams they are to be linked later, by a visit."""
         if not self._loaded and any(part.stream not in self._static for part in parts):
             self._loaded = True
             self._end_loading()
-        if self.watching:
-            self.visits.take(parts)
-            self._new += sum(len(part.events) for part in parts)
-        return self.watching
+        if not self.watching:
+            return ()
+        self.visits.take(parts)
+        for part in parts:
+            self._new += len(part.events)
+            self._rows[part.stream].arrived += len(part.events)
+        return self._visited
 
     def _end_loading(self) -> None:
         """Nobody need wait for static relations any more: their rows are there, or come first in this batch."""
@@ -225,15 +240,15 @@ class Suspension:
 
     def done(self, events: int) -> None:
         """A batch is over: see what it made, and what it took."""
-        composites = 0
+        work = float(events)
         for unit in self.units:
             if unit.stair is not None:
                 made = len(unit.stair)
                 unit.made += made
-                composites += made
+                work += made * unit.weight
         if self._edges:
             spent = self.clock() - self._begun - (self.seconds - self._spent)
-            self._payoff.note(events, composites, spent)
+            self._payoff.note(work, spent)
 
     def review(self) -> None:
         """Now and then: give memory back."""

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eddy.blacklist import Rows
-from eddy.edge import Edge, Unit
+from eddy.edge import Edge, Unit, bill
 from eddy.intake import Part
 from eddy.itinerary import Streams
 from eddy.leaf import NONE
@@ -44,10 +44,11 @@ class Visits:
         self._parts: dict[int, Part] = {}
         self._revealed: dict[int, NDArray[np.int32]] = {}
         """Rows that this batch has brought back, by stream."""
+        self._past: Marks | None = None
 
     def begin(self) -> None:
         """A batch has begun."""
-        self._parts, self._revealed = {}, {}
+        self._parts, self._revealed, self._past = {}, {}, None
 
     def take(self, parts: Sequence[Part]) -> None:
         """The rows of the batch."""
@@ -65,18 +66,16 @@ class Visits:
         if len(woken):
             self._revealed[s] = woken[:, 0]
             self.revival.rows(unit, woken[:, 0], self._before(), self.whole)
-        part = self._parts.get(s)
+        part = self._parts.get(s) if unit.edges else None
         if part is None:
             self._bill(unit, start)
             return
-        n = len(part.events)
-        unit.arrived += n
+        n, first = len(part.events), state.base.base
         flags = np.ones(n, np.uint8) if part.kept is None else part.kept.copy()
-        if unit.edges:
-            first, left = state.base.base, n if part.kept is None else int(np.count_nonzero(flags))
-            rows = np.arange(first, first + n).astype(np.int32).reshape(-1, 1)
-            unit.suspended += unit.judge(rows, self.router.marks, part.events, flags, left)
-            self._bill(unit, start)
+        left = n if part.kept is None else int(np.count_nonzero(flags))
+        rows = np.arange(first, first + n).astype(np.int32).reshape(-1, 1)
+        unit.suspended += unit.judge(rows, self.router.marks, part.events, flags, left)
+        self._bill(unit, start)
         admit(unit.leaves, part.events, flags)
 
     def composites(self, unit: Unit) -> None:
@@ -103,27 +102,29 @@ class Visits:
     def _bill(self, unit: Unit, start: float) -> None:
         spent = self.clock() - start
         self.seconds += spent
-        unit.bill(spent)
+        bill(unit.edges, spent)
 
     def _woken(self, unit: Unit) -> Rows:
         """Entries that waited for something which this batch has brought, and wait for nothing else."""
         found = self._take_pending(unit.streams)
         for edge in unit.edges:
             if edge.blacklist.waiting:
-                found.append(self._woken_at(edge))
-        if not any(map(len, found)):
+                woken = self._woken_at(edge)
+                if len(woken):
+                    found.append(woken)
+        if not found:
             return np.empty((0, len(unit.streams)), np.int32)
-        rows = np.concatenate(found)
+        rows = found[0] if len(found) == 1 else np.concatenate(found)
         flags, moments = np.ones(len(rows), np.uint8), np.zeros(len(rows), np.int32)
         unit.judge(rows, self.now, moments, flags, len(rows))
         return rows[flags.view(np.bool_)]
 
     def _woken_at(self, edge: Edge) -> Rows:
-        opposite, marks = edge.opposite, self.now[0]
+        opposite = edge.opposite
         revealed = self._revealed.get(opposite[0], NONE) if len(opposite) == 1 else NONE
-        found = edge.wake(revealed, marks)
+        found = edge.wake(revealed, self.now)
         if edge.drop is not None:  # what is left of loading
-            edge.drop(edge.blacklist.wake_all(marks))
+            edge.drop(edge.blacklist.wake_all(self.now[0]))
         return found
 
     def _take_pending(self, streams: Streams) -> list[Rows]:
@@ -131,7 +132,8 @@ class Visits:
         if streams not in self.pending:
             return []
         rows = self.pending.pop(streams)
-        return [rows[(rows - self.now[0, list(streams)] >= 0).all(axis=1)]]
+        rows = rows[(rows - self.now[0, list(streams)] >= 0).all(axis=1)]
+        return [rows] if len(rows) else []
 
     @property
     def now(self) -> Marks:
@@ -141,4 +143,6 @@ class Visits:
     def _before(self) -> Marks:
         """Marks for entries older than every event of the batch, which meet only their like: nothing that has come
         with the batch is live by these."""
-        return np.vstack((self.now, self.router.newest.astype(np.int32)))
+        if self._past is None:
+            self._past = np.vstack((self.now, self.router.newest.astype(np.int32)))
+        return self._past

@@ -221,12 +221,12 @@ def test_what_does_not_pay_rests_and_tries_again():
     engine = three(Mns(), window=10**6)
     engine.push("C", {"ts": [0], "y": [1]})
     rested = []
-    for ts in range(60):
-        engine.push_all({"A": {"ts": [ts] * 5, "x": [ts] * 5, "y": [1] * 5}, "B": {"ts": [ts], "x": [ts]}})
+    for ts in range(160):
+        engine.push_all({"A": {"ts": [ts] * 50, "x": [ts] * 50, "y": [1] * 50}, "B": {"ts": [ts], "x": [ts]}})
         rested.append(all(edge.resting for edge in engine.statistics().feedback.edges))
-    assert not rested[0] and sum(rested) > 40 and rested.count(False) > 5
-    assert True in rested[: rested.index(True) + 20] and False in rested[rested.index(True) :]
-    assert engine.statistics().results == 300
+    assert not rested[0] and sum(rested) > 100 and rested.count(False) > 5
+    assert True in rested[:20] and False in rested[rested.index(True) :]
+    assert engine.statistics().results == 160 * 50
     assert not any(edge.resting for edge in _fed(TIRELESS).statistics().feedback.edges)
 
 

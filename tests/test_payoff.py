@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import eddy
+from eddy.edge import ROW
 from eddy.leaf import StreamState
-from eddy.payoff import DEAR, SHARE, Payoff, partners
+from eddy.payoff import DEAR, SHARE, Payoff, partners, weight
 from eddy.restraint import FILLING, SOON
 from eddy.suspension import RELEASED, Suspension
 from policies import Mns
@@ -58,11 +59,11 @@ def test_what_takes_longer_than_it_spares_rests(cost, judged):
 
 
 def test_what_plainly_does_not_pay_rests_at_once_and_is_tried_more_and_more_seldom():
-    awake, _ = run(engine_of(Mns(), 10.0), 800)
-    assert awake[: SOON - 1] == [True] * (SOON - 1) and not awake[SOON]
-    trials = [i for i in range(1, 800) if awake[i] and not awake[i - 1]]
-    assert trials[0] <= SHORTEST + SOON + 1
-    assert len(trials) >= 3 and trials[2] - trials[1] > 3 * (trials[1] - trials[0])
+    awake, _ = run(engine_of(Mns(), 10.0), 1500)
+    assert awake[: SOON - 1] == [True] * (SOON - 1) and not any(awake[2 * SOON : SHORTEST])
+    trials = [i for i in range(1, len(awake)) if awake[i] and not awake[i - 1]]
+    assert trials[0] <= SHORTEST + 2 * SOON + 1
+    assert len(trials) == 3 and trials[2] - trials[1] > 3 * (trials[1] - trials[0])
 
 
 def test_while_windows_fill_only_what_is_plain_is_told():
@@ -111,16 +112,24 @@ def test_what_waits_at_an_edge_that_rests_is_let_go_little_by_little(monkeypatch
 
 
 def test_what_a_composite_costs():
-    """A quarter of what all else takes for an event; by nested loops more."""
-    for nested, times in ((False, 1), (True, DEAR)):
-        payoff = Payoff(nested)
-        assert payoff.price == 0
-        for _ in range(100):
-            payoff.note(events=100, composites=400, seconds=2.0)
-        assert payoff.price == pytest.approx(times * SHARE * 2.0 / (100 + SHARE * 400))
+    """A share of what all else takes for an event, more with a long key and by nested loops; and as many seconds as its
+    row has partners."""
+    payoff = Payoff()
+    assert payoff.price == 0
+    for _ in range(100):
+        payoff.note(work=100 + 400 * weight(3), seconds=2.0)
+    assert payoff.price == pytest.approx(2.0 / (100 + 400 * 4 * SHARE))
+    worth = {}
+    for joins in ("hash", "nested"):
+        engine = eddy.Eddy(query_of(10**9), plan="(A B) C", feedback=Mns(), joins=joins)
+        engine.push_all({s: {"ts": np.zeros(300, np.int64), "k": np.arange(300) % 30} for s in "AB"})
+        unit = next(unit for unit in engine._router.suspension.units if unit.streams == (0,))
+        worth[joins] = unit.worth(price=1.0)
+    assert worth["hash"] == pytest.approx(ROW + 10 * weight(1))
+    assert worth["nested"] == pytest.approx(ROW + 10 * DEAR * weight(1))
 
 
-@pytest.mark.parametrize("rows", [50, 20_000])
+@pytest.mark.parametrize("rows", [50, 3000])
 def test_partners_are_counted_in_a_sample(rows):
     """Those of a row among the live rows of another stream, by all attributes that they share."""
     engine = eddy.Eddy(query_of(10**9), plan="(A B) C")

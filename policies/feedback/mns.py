@@ -9,7 +9,7 @@ from attrs import field, frozen
 
 from policies.feedback.base import Edge, Feedback
 
-SHORTEST, LONGEST = 16, 4096
+SHORTEST, LONGEST = 64, 4096
 """Batches that an edge rests: four times as many each time that it did not pay."""
 
 
