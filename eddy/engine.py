@@ -78,6 +78,7 @@ class Eddy:
         self._budget = None if memory is None else Budget(bytes_of(memory))
         self._workshop = workshop = Workshop(query, joins)
         self._plan = workshop.parse(plan)
+        workshop.check(self.feedback, self._plan)
         self._first_row = _first_row
         self._pool = workshop.pool
         self._streams = [workshop.stream(i, _first_row) for i in range(len(query.names))]
@@ -336,6 +337,7 @@ class Eddy:
 
     def _change(self, plan: Plan) -> Callable[[], float]:
         """Change to another plan; returns what tells how long the migration takes."""
+        self._workshop.check(self.feedback, plan)
         chronicle = self._changes.begin(plan)
         self._plan = plan
         self._migrations += 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from eddy.chain_plan import Subtractions
 from eddy.itinerary import Key
@@ -49,7 +49,7 @@ def explain(
         _node(query, plan, streams, stairs, "", "", lines)
     lines += steps
     if statistics.feedback is not None:
-        lines += [_edge(edge) for edge in statistics.feedback.edges]
+        lines += _edges(statistics.feedback.edges)
     return "\n".join(lines)
 
 
@@ -76,6 +76,19 @@ def _stream(query: Query, stream: StreamStatistics) -> str:
     declared = query.streams[stream.name]
     window = "static" if declared.static else declared.window
     return f"{stream.name} {window}: {stream.live:,} live of {stream.rows:,} rows, {_size(stream.bytes)}"
+
+
+def _edges(edges: Sequence[EdgeStatistics]) -> list[str]:
+    """Those at which something waits, a line each; of the others, how many."""
+    lines = [_edge(edge) for edge in edges if edge.waiting]
+    others = [edge for edge in edges if not edge.waiting]
+    if others:
+        resting = sum(edge.resting for edge in others)
+        rests = f", {resting:,} of them resting" if resting else ""
+        lines.append(
+            f"nothing waits in {_count(len(others), 'other blacklist' if lines else 'blacklist')}{rests}"
+        )
+    return lines
 
 
 def _edge(edge: EdgeStatistics) -> str:

@@ -183,7 +183,7 @@ class Migrations:
         box.router.composites_built = engine._router.composites_built
         box.router.counting = False
         box.router.newest = engine._lowwater.counts.copy()
-        box.router.attend(engine.feedback)
+        box.router.attend(engine.feedback, engine._router.suspension)
         engine._router, engine._streams = box.router, box.streams
         for change in self._changes:
             change.adopted = change.boxed = None

@@ -35,6 +35,9 @@ Marks = NDArray[np.int32]
 AT_ONCE = 4096
 """Matches that a step has room for before their predicates are decided."""
 
+MATCHES = 4
+"""No more than so many for each entry: where few come, few match."""
+
 
 class Router(Tracks):
     """Runs batches along the tracks."""
@@ -71,14 +74,13 @@ class Router(Tracks):
         """Matches of all steps so far."""
         return int(self._cursor[MATCHED])
 
-    def attend(self, policy: Feedback) -> None:
-        """Let rows wait as the policy says."""
-        self.suspension = Suspension(policy, self) if policy.watches else None
+    def attend(self, policy: Feedback, former: Suspension | None = None) -> None:
+        """Let rows wait as the policy says; ``former`` did so in the place of this router."""
+        self.suspension = Suspension(policy, self, former=former) if policy.watches else None
 
     def store(self, parts: Sequence[Part]) -> None:
         """Store the rows of a batch."""
-        held = self.suspension is not None and self.suspension.hold(parts)
-        self.leaves.append(parts, not held)
+        self.leaves.append(parts, () if self.suspension is None else self.suspension.hold(parts))
 
     def release(self, rows: bool) -> None:
         if self.suspension is not None:
@@ -259,7 +261,7 @@ class Router(Tracks):
         """
         if hop.verified or hop.step.residuals:
             # Predicates are decided for many matches at once, also where few of them stay.
-            out.reserve(AT_ONCE)
+            out.reserve(min(AT_ONCE, MATCHES * (stop - start)))
         for _ in self.matches(hop, source, start, stop, out, filling):
             out.grow()
 

@@ -42,7 +42,8 @@ class Stair(Ring):
 
     ``filler`` is called with this STAIR and an array of hole keys to append and link their composites; the router
     sets it. Holes are known by the key that the *carrying* component has in ``carrier``, one of its leaves; that may
-    be a part of this STAIR's own key. ``component`` is None when it is the whole.
+    be a part of this STAIR's own key. ``component`` is None when it is the whole. ``composite``: its entry ids are its
+    own, though it has no carrier and so no holes.
     """
 
     def __init__(
@@ -52,12 +53,13 @@ class Stair(Ring):
         first: int = 0,
         carrier: Stair | None = None,
         component: int | None = None,
+        composite: bool = False,
     ) -> None:
         super().__init__(len(streams), first=first)
         self.name = name
         self.streams = np.array(streams, np.int64)
         self.stream_list = streams
-        self.leaf = carrier is None
+        self.leaf = carrier is None and not composite
         self.carrier = carrier
         self.component = component
         self.partial = False
