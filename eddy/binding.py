@@ -18,7 +18,7 @@ from eddy.theta import Theta
 from stairs import Ring, Stair
 from stairs.layout import ROWS
 from stairs.probe_kernels import join_for
-from stairs.program_kernels import kind_of
+from stairs.program_kernels import kind_of, part_of
 
 Recipe = list[tuple[int, Stair]] | int | None
 """How entries get their key: from these components' leaves, from a component's row number (-1: none), or not at all,
@@ -45,6 +45,13 @@ class Hop:
     theta: Theta | None
     plain: bool
     """Nothing but a probe."""
+
+    @property
+    def delta(self) -> tuple[int, int]:
+        """The entries of this batch that take it."""
+        start, stop = self.source.delta
+        first, last = part_of.py_func(start, stop, *self.step.share)
+        return first, last
 
 
 @define(eq=False)

@@ -5,13 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stairs import Stair
-from stairs.begin_kernels import AGES
+from stairs import Ring, Stair
 from stairs.holes import Keys
-from stairs.key_kernels import link
-from stairs.layout import AGES_AT, BASE, FIRST_AGE, LAST_AGE, LOW, TAIL
-from stairs.stair import ALL
-from stairs.waiting_kernels import append_entries, list_live, take
+from stairs.layout import BASE, FIRST_AGE, LAST_AGE, LOW, TAIL
+from stairs.ring import power_of_two
+from stairs.waiting_kernels import list_live, put_by, wake_by, wake_for
 
 Rows = NDArray[np.int32]
 """The low 32 bits of row numbers, a column for each stream."""
@@ -21,47 +19,60 @@ class Blacklist(Stair):
     """A STAIR of what waits: dead entries go by themselves, as in any other, and rows alike in key share a chain."""
 
     def __init__(self, name: str, streams: tuple[int, ...]) -> None:
-        super().__init__(name, streams, 1)
-        self.leaf = False
-        self._ages = np.empty((AGES, 1 + len(streams)), np.int64)
-        self.meta[AGES_AT] = self._ages.ctypes.data
+        super().__init__(name, streams, 1, composite=True)
         self.waiting = 0
         """Entries that wait; some of them may be dead."""
 
-    def suspend(self, rows: Rows, keys: Keys) -> None:
-        """Let rows wait for these keys."""
-        if len(rows):
-            start = self.tail
-            self.reserve(len(rows))
-            append_entries(self.state, np.ascontiguousarray(rows), np.ascontiguousarray(keys))
-            link(self.state, start, self.tail, ALL)
-            self.waiting += len(rows)
+    def suspend(
+        self, rows: Rows, recipe: NDArray[np.int64], flags: NDArray[np.uint8], lacking: int, count: int
+    ) -> None:
+        """Let the entries wait, so many of them, that are flagged as lacking something; their flags are cleared."""
+        wanted = self.tail - self.low + count
+        if wanted > self.capacity:
+            self.resize(power_of_two(wanted))
+        put_by(self.state, recipe, rows, flags, lacking)
+        self.waiting += count
 
     def wake(self, keys: Keys, marks: NDArray[np.int32]) -> Rows:
         """The live rows that have waited for one of these keys; they do not wait any longer."""
         out = np.empty((self.waiting, self.components), np.int32)
-        found = take(self.state, self.streams, marks, keys, out) if self.waiting else 0
+        return self._woken(out, wake_by(self.state, self.streams, marks, keys, out))
+
+    def wake_for(self, ring: Ring, recipe: NDArray[np.int64], marks: NDArray[np.int32]) -> Rows:
+        """The same for the keys, by a recipe, of what this batch has put into a ring."""
+        out = np.empty((self.waiting, self.components), np.int32)
+        return self._woken(out, wake_for(self.state, self.streams, marks, ring.state, recipe, out))
+
+    def wake_all(self, marks: NDArray[np.int32]) -> Rows:
+        """All live rows that wait."""
+        found = self.rows(marks)
+        self.waiting = 0
+        self._forget_if_empty()
+        return found
+
+    def wake_some(self, marks: NDArray[np.int32], count: int) -> Rows:
+        """Of the live rows that wait, those that are among so many of the oldest entries."""
+        stop = min(self.tail, self.low + count)
+        found = self.rows(marks, stop)
+        self.meta[LOW] = stop  # an id below ends a chain
+        self.waiting = min(self.waiting, self.tail - stop)
+        self._forget_if_empty()
+        return found
+
+    def rows(self, marks: NDArray[np.int32], stop: int | None = None) -> Rows:
+        """All live rows that wait, and go on waiting; those of entries before ``stop``."""
+        stop = self.tail if stop is None else stop
+        out = np.empty((stop - self.low, self.components), np.int32)
+        return out[: list_live(self.state, self.streams, marks, stop, out)]
+
+    def _woken(self, out: Rows, found: int) -> Rows:
         self.waiting -= found
         self._forget_if_empty()
         return out[:found]
 
-    def wake_all(self, marks: NDArray[np.int32]) -> Rows:
-        """All live rows that wait."""
-        out = np.empty((self.tail - self.low, self.components), np.int32)
-        found = list_live(self.state, self.streams, marks, out)
-        self.waiting = 0
-        self._forget_if_empty()
-        return out[:found]
-
-    def rows(self, marks: NDArray[np.int32]) -> Rows:
-        """All live rows that wait, and go on waiting."""
-        out = np.empty((self.tail - self.low, self.components), np.int32)
-        return out[: list_live(self.state, self.streams, marks, out)]
-
-    def begin(self, floor: NDArray[np.int32], lows: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
-        super().begin(floor, lows, counts)
-        if self.low == self.tail:
-            self.waiting = 0
+    def begun(self) -> None:
+        """A batch has begun: what is dead may have gone."""
+        self.waiting = min(self.waiting, self.tail - self.low)
 
     def _forget_if_empty(self) -> None:
         if self.waiting == 0 and self.low < self.tail:

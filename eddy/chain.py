@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -163,7 +163,7 @@ class Chain:
 
     suspension = None
 
-    def attend(self, policy: Feedback) -> None:
+    def attend(self, policy: Feedback, former: None = None) -> None:
         """A row that nothing matches is a result: nothing can wait."""
 
     def store(self, parts: Sequence[Part]) -> None:
@@ -202,9 +202,9 @@ class ChainLeaves(Leaves):
 
     parts: Sequence[Part] = ()
 
-    def append(self, parts: Sequence[Part], linked: bool = True) -> None:
+    def append(self, parts: Sequence[Part], unlinked: Collection[int] = ()) -> None:
         self.parts = parts
-        super().append(parts, linked)
+        super().append(parts, unlinked)
 
 
 def validity(query: Query, name: str, c: int, part: Part) -> NDArray[np.bool_] | None:

@@ -23,7 +23,7 @@ AT_ONCE = 1 << 17
 def chunks(router: Router, max_rows: int, ring: int) -> Iterator[Ring]:
     """Run the last stop; yields the result ring whenever it has results to hand out."""
     marks = router.marks
-    finals = [final for final in router.finals(marks) if final[1].source.delta[0] != final[1].source.delta[1]]
+    finals = [final for final in router.finals(marks) if final[1].delta[0] != final[1].delta[1]]
     sources = [_by_event(hop) for _, hop, _ in finals]
     events = [source.state[2][: len(source)] for source in sources]
     out = router.results[ring]
@@ -52,6 +52,7 @@ def chunks(router: Router, max_rows: int, ring: int) -> Iterator[Ring]:
             continue
         for track, hop, arrivals, results in made:
             track.emitted += results
+            track.program.count(hop, arrivals, results)
             if hop.step.duty is not None:
                 hop.step.duty.count(hop.step.source.streams, arrivals, results)
         if len(out):
@@ -62,7 +63,7 @@ def chunks(router: Router, max_rows: int, ring: int) -> Iterator[Ring]:
 
 def _by_event(hop: Hop) -> Ring:
     """The entries that probe, in the order of their latest events."""
-    start, stop = hop.source.delta
+    start, stop = hop.delta
     base = hop.source.base
     events = hop.source.state[2][start - base : stop - base]
     order = np.argsort(events, kind="stable")

@@ -7,166 +7,73 @@ rows may wait for each other for ever.)
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
-import numpy as np
-from attrs import define, field
-from numpy.typing import NDArray
-
-from eddy.binding import Binder, Halt, Hop, Recipe
-from eddy.blacklist import Blacklist, Rows
-from eddy.itinerary import Key, StairId, Streams
-from eddy.leaf import StreamState
-from eddy.plan import Join, Leaf, Node, Orderings
-from eddy.presence import Anything, Filtered, Parted, Parts, Presence, Whole
+from eddy.binding import Binder, Halt
+from eddy.blacklist import Blacklist
+from eddy.edge import Edge, Unit
+from eddy.errors import EddyError
+from eddy.itinerary import Compiler, Key, StairId, Streams
+from eddy.payoff import DEAR, partners, weight
+from eddy.plan import Join, Leaf, Node, Orderings, Plan, joins
+from eddy.presence import Anything, Filtered, Paired, PairLeaves, Parted, Presence, Whole
 from eddy.track import Track
 from stairs import Stair
-from stairs.holes import Keys
 
 if TYPE_CHECKING:
     from policies import Feedback
 
-
-WORTH, SCAN = 2.0, 0.05
-"""What a probe, or a composite that is made, costs, and an entry that is scanned, where a look at a key costs 1."""
-
-SEEN = 4
-"""A fan-out is seen only where one entry in so many can be found: that of the last few says little."""
-
-
-@define(eq=False)
-class Edge:
-    """Entries of one node wait for entries of another, with which they meet higher up."""
-
-    streams: Streams
-    opposite: Streams
-    classes: tuple[int, ...]
-    """Key classes that must be there together; none: any entry will do."""
-    parts: Parts
-    """Where the entries that wait have these."""
-    presence: Presence
-    blacklist: Blacklist
-    static: bool = False
-    """What is waited for is made of static relations only."""
-    drop: Callable[[Rows], None] | None = None
-    """Takes entries that need not wait, once those relations are loaded: their partners will never come."""
-    resting: int = 0
-    """Batches for which nothing is judged."""
-    barred: bool = False
-    """Nothing is judged, here or elsewhere."""
-    patience: int = 0
-    """Batches for which it rested the last time."""
-    batches: int = 0
-    judged: int = 0
-    failed: int = 0
-    returned: int = 0
-    looked: int = 0
-    """Since the last review: entries judged, those suspended, those that came back, and keys looked up for that."""
-    worth: float = 1.0
-    """What it spares to suspend one entry, in such looks."""
-    suspended: int = 0
-    resumed: int = 0
-    """Entries so far that began to wait here, and those that were woken."""
-
-    @property
-    def awake(self) -> bool:
-        """Whether entries are judged: not while it rests or is barred, nor while what they wait for has holes."""
-        return self.resting == 0 and not self.barred and self.presence.sure
-
-    def bar(self, barred: bool) -> None:
-        """Judge nothing, or judge again."""
-        self.barred = barred
-        if barred:
-            self.presence.forget()
-
-    def rest(self, batches: int) -> None:
-        """Judge nothing for so many batches."""
-        self.resting = batches
-        if batches:
-            self.presence.forget()
-
-    def judge(
-        self,
-        rows: Rows,
-        keys: Keys,
-        marks: NDArray[np.int32],
-        moments: NDArray[np.int32],
-        flags: NDArray[np.uint8],
-    ) -> int:
-        """Suspend entries whose keys are not there at their moments, and clear their flags; how many."""
-        before = flags.copy()
-        self.presence.find(keys, marks, moments, flags)
-        failed = np.flatnonzero(before != flags)
-        self.suspend(rows[failed], keys[failed])
-        return len(failed)
-
-    def suspend(self, rows: Rows, keys: Keys) -> None:
-        """Let entries wait for these keys, or drop them if that is in vain."""
-        if self.drop is None:
-            self.blacklist.suspend(rows, keys)
-        else:
-            self.drop(rows)
-        self.suspended += len(rows)
-
-
-@define(eq=False)
-class Tally:
-    """Entries so far that came, those that were suspended, and those of them that came back."""
-
-    arrived: int = 0
-    suspended: int = 0
-    resumed: int = 0
-
-
-@define(eq=False)
-class Unit:
-    """A node whose entries may wait: a stream, or a STAIR."""
-
-    streams: Streams
-    state: StreamState | None
-    """Of a stream."""
-    stair: Stair | None
-    """Of composites."""
-    halt: Halt
-    """Where they are made; of a stream, the stop of its first join."""
-    recipe: Recipe = None
-    """How composites get their key."""
-    edges: list[Edge] = field(factory=list)
-    above: Unit | None = None
-    """What it makes with its sibling."""
-    path: list[tuple[Halt, Hop]] = field(factory=list)
-    """The STAIRs above, and the hops by which its entries get there."""
-    arrived: int = 0
-    suspended: int = 0
-    resumed: int = 0
-    """Entries so far that came, those that were suspended, and those of them that came back."""
-    made: int = 0
-    """Of composites: how many were stored."""
-    fanout: float = 0.0
-    """Composites that an entry makes with its sibling."""
-    counted: tuple[int, int, int] = (0, 0, 0)
-    """Entries that came, those that could be found, and composites that were made of them, when it was last seen."""
-
-    def look(self, nested: bool) -> float:
-        """See what an entry costs that can be found, in looks."""
-        if not self.path:
-            return WORTH
-        made = 0 if self.above is None else self.above.made
-        entries, visible = self.arrived, self.arrived - self.suspended + self.resumed
-        came, found, composites = (
-            now - then for now, then in zip((entries, visible, made), self.counted, strict=True)
-        )
-        self.counted = entries, visible, made
-        if found > 0 and SEEN * found >= came:
-            self.fanout = composites / found
-        scanned = sum(hop.target.tail - hop.target.low for _, hop in self.path) if nested else 0
-        return WORTH * (1 + self.fanout) + scanned * SCAN
-
-
 Schedule = list["Halt | Unit"]
 """In which order a batch visits the streams and the stops. Composites are visited in their stop, before they are
 stored."""
+
+
+def judged_classes(
+    policy: Feedback, compiler: Compiler, streams: Streams, opposite: Streams
+) -> Streams | None:
+    """By which key classes entries of some streams are judged that wait for others; None: they are not judged."""
+    shared = compiler.shared(streams, opposite)
+    what = f"{type(policy).__name__}.judges({len(streams)}, {shared})"
+    try:
+        chosen = policy.judges(len(streams), shared)
+        classes = None if chosen is None else tuple(sorted(set(chosen)))
+    except Exception as error:
+        raise EddyError(f"{what} failed: {error!r}") from error
+    if classes is not None and not set(classes) <= set(shared):
+        raise EddyError(
+            f"{what} returned {chosen!r}: it must return some of the attributes it was given, () for any entry at "
+            "all, or None"
+        )
+    return classes
+
+
+def waits(policy: Feedback, node: Join) -> bool:
+    """Whether the left side of a join waits for the right one."""
+    sizes = len(node.left.streams), len(node.right.streams)
+    try:
+        return bool(policy.waits(*sizes))
+    except Exception as error:
+        raise EddyError(f"{type(policy).__name__}.waits{sizes} failed: {error!r}") from error
+
+
+def check_feedback(policy: Feedback, compiler: Compiler, plan: Plan) -> None:
+    """Refuse a policy that cannot say what it judges under a plan, before anything is changed."""
+    numbers = [compiler.number[name] for name in compiler.names]
+    if isinstance(plan, Orderings):
+        for s, later in itertools.combinations(numbers, 2):
+            judged_classes(policy, compiler, (s,), (later,))
+        return
+    for node in joins(plan):
+        sides = node.left, node.right
+        waiting, other = sides if waits(policy, node) else sides[::-1]
+        opposite = tuple(sorted(compiler.number[name] for name in other.streams))
+        for below in joins(waiting) if isinstance(waiting, Join) else ():
+            for side in (below.left, below.right):
+                streams = tuple(sorted(compiler.number[name] for name in side.streams))
+                judged_classes(policy, compiler, streams, opposite)
 
 
 class Designer:
@@ -180,6 +87,8 @@ class Designer:
         self._halts = {
             stop.steps[0].streams: halt for stop, halt in zip(track.table.stops, track.halts, strict=True)
         }
+        self._siblings: dict[Streams, int] = {}
+        """For a stream the one that it is joined with first, if that is a stream."""
         self._ids = {wanted.streams: wanted for wanted in track.table.stairs}
 
     def design(self) -> tuple[list[Unit], Schedule]:
@@ -201,7 +110,7 @@ class Designer:
         """No composites: a stream waits for those declared after it."""
         numbers = range(len(self.binder.streams))
         for s in reversed(numbers):
-            unit = Unit((s,), self.binder.streams[s], None, self.track.halts[-1])
+            unit = Unit(streams=(s,), halt=self.track.halts[-1], state=self.binder.streams[s])
             self.units.append(unit)
             for other in numbers[s + 1 :]:
                 self._edge(unit, (other,))
@@ -216,11 +125,15 @@ class Designer:
         if above:
             if isinstance(node, Leaf):
                 halt = self._halts[above[0][0]]
-                unit = Unit(streams, self.binder.streams[streams[0]], None, halt)
+                unit = Unit(streams=streams, halt=halt, state=self.binder.streams[streams[0]])
+                if streams in self._siblings:
+                    unit.partners = self._partners(streams[0], self._siblings[streams])
             else:
                 wanted = self._ids[streams]
                 halt, recipe = self._halts[streams], self.binder.recipe(wanted)
-                unit = Unit(streams, None, self.track.stairs[wanted], halt, recipe)
+                unit = Unit(streams=streams, halt=halt, stair=self.track.stairs[wanted], recipe=recipe)
+                unit.weight = weight(len(wanted.key.classes))
+                unit.dearness = DEAR if self.binder.nested else 1
             self.units.append(unit)
             unit.above = parent
             below = streams
@@ -235,45 +148,76 @@ class Designer:
                     self._edge(unit, opposite)
         if isinstance(node, Join):
             left, right = self._numbers(node.left), self._numbers(node.right)
-            waiting, other = (node.left, node.right)
-            if not self.policy.waits(len(left), len(right)):
-                waiting, other = other, waiting
+            sides = node.left, node.right
+            waiting, other = sides if waits(self.policy, node) else sides[::-1]
+            if above and isinstance(node.left, Leaf) and isinstance(node.right, Leaf):
+                self._siblings[left], self._siblings[right] = right[0], left[0]
             yield from self._tree(other, [(streams, None), *above], unit)
             yield from self._tree(waiting, [(streams, self._numbers(other)), *above], unit)
             yield self._halts[streams] if above else self.track.halts[-1]
         elif unit is not None:
             yield unit
 
+    def _partners(self, s: int, sibling: int) -> Callable[[], float] | None:
+        classes = self.binder.compiler.shared((s,), (sibling,))
+        if not classes:
+            return None
+        return partial(partners, self.binder.streams[s], self.binder.streams[sibling], classes)
+
     def _numbers(self, node: Node) -> Streams:
         return tuple(sorted(self.binder.compiler.number[name] for name in node.streams))
 
     def _edge(self, unit: Unit, opposite: Streams) -> None:
-        shared = self.binder.compiler.shared(unit.streams, opposite)
-        chosen = self.policy.judges(len(unit.streams), shared)
-        if chosen is None:
+        classes = judged_classes(self.policy, self.binder.compiler, unit.streams, opposite)
+        if classes is None:
             return
-        classes = tuple(sorted(chosen))
         name = f"{self._name(unit.streams)} for {self._name(opposite)}"
-        parts = self.binder.parts(Key(classes), unit.streams)
-        presence = self._presence(opposite, classes)
+        presence = self._presence(unit.streams, opposite, classes)
         blacklist = Blacklist(name, unit.streams)
         static = self.binder.compiler.static.issuperset(opposite)
-        unit.edges.append(Edge(unit.streams, opposite, classes, parts, presence, blacklist, static))
+        unit.edges.append(Edge(unit.streams, opposite, classes, presence, blacklist, static))
 
     def _name(self, streams: Streams) -> str:
         return " ".join(self.binder.compiler.names[s] for s in streams)
 
-    def _presence(self, opposite: Streams, classes: tuple[int, ...]) -> Presence:
+    def _presence(self, streams: Streams, opposite: Streams, classes: tuple[int, ...]) -> Presence:
+        """How entries of some streams look for those of others."""
         key = Key(classes)
+        wanted = self.binder.parts(key, streams)
         if len(opposite) == 1:
             if not classes:
                 return Anything(self.binder.streams[opposite[0]].base)
-            return Whole(self.binder.leaf(StairId(opposite, key)))
-        wanted = self._ids[opposite]
-        stair = self.track.stairs[wanted]
+            return Whole(self.binder.leaf(StairId(opposite, key)), wanted)
+        id_ = self._ids[opposite]
+        stair = self.track.stairs[id_]
         if not classes:
             return Anything(stair)
-        if wanted.key == key:
-            return Whole(stair)
-        kind = Filtered if self.policy.filters else Parted
-        return kind(stair, self.binder.parts(key, opposite))
+        if id_.key == key:
+            return Whole(stair, wanted)
+        parts = self.binder.parts(key, opposite)
+        if self.policy.filters:
+            return Filtered(stair, wanted, parts)
+        if len(opposite) == 2:
+            return Paired(stair, wanted, parts, self._pair(opposite, classes))
+        return Parted(stair, wanted, parts)
+
+    def _pair(self, opposite: Streams, classes: tuple[int, ...]) -> PairLeaves:
+        """Two streams with their leaves under these attributes, and under those that they share."""
+        sides = [
+            (
+                s,
+                [
+                    (self._leaf(s, c), i)
+                    for i, c in enumerate(classes)
+                    if s in self.binder.compiler.classes[c]
+                ],
+            )
+            for s in opposite
+        ]
+        one, other = sides if sides[0][1] else sides[::-1]  # rows of the first are found by what is wanted
+        shared = self.binder.compiler.shared(opposite[:1], opposite[1:])
+        links = [(self._leaf(one[0], c), self._leaf(other[0], c)) for c in shared]
+        return one, other, links if other[1] else links[:1]
+
+    def _leaf(self, stream: int, c: int) -> Stair:
+        return self.binder.leaf(StairId((stream,), Key((c,))))

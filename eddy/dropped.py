@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eddy.blacklist import Rows
-from eddy.demand import Unit
+from eddy.edge import Unit
 
 Numbers = NDArray[np.int32]
 

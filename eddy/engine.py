@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Generator, Iterable, Iterator, Mapping
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from typing import Any, cast, overload
 
 import numpy as np
@@ -15,6 +16,7 @@ from eddy.box import Batch
 from eddy.budget import Budget, bytes_of
 from eddy.census import bytes_held, take_census
 from eddy.chunks import chunks
+from eddy.decisions import Decision
 from eddy.errors import BatchError, EddyError, PlanError, StateError
 from eddy.explain import explain
 from eddy.explanation import Explanation
@@ -29,10 +31,11 @@ from eddy.plan import Plan
 from eddy.query import Query
 from eddy.result import Result
 from eddy.statistics import Statistics
+from eddy.steering import Steering
 from eddy.types import Column
 from eddy.why import Inquiry
 from eddy.workshop import Workshop
-from policies import Feedback, Fixed, Jisc, Migration, NoFeedback, Routing
+from policies import Feedback, Fixed, Jisc, Migration, NoFeedback, Routing, View
 
 
 class Eddy:
@@ -55,6 +58,7 @@ class Eddy:
         seed: int = 0,
         retractions: bool = False,
         memory: int | str | None = None,
+        advise: bool = False,
         _first_row: int = 0,
         _given: frozenset[str] | None = None,
     ) -> None:
@@ -76,6 +80,7 @@ class Eddy:
         self._budget = None if memory is None else Budget(bytes_of(memory))
         self._workshop = workshop = Workshop(query, joins, _given)
         self._plan = workshop.parse(plan)
+        workshop.check(self.feedback, self._plan)
         self._first_row = _first_row
         self._pool = workshop.pool
         self._streams = [workshop.stream(i, _first_row) for i in range(len(query.names))]
@@ -88,11 +93,14 @@ class Eddy:
         self._router.attend(self.feedback)
         self._router.install(self._plan, fresh=True)
         self._events = self._results = self._migrations = 0
-        self._decided = 0
+        self._seconds = 0.0
+        """Time spent on batches."""
+        self._batches = 0
         self._handout = Handout()
         self._drawing: Generator[Result | None, None, None] | None = None
         self._broken: BaseException | None = None
         self._changes = Migrations(self)
+        self._steering = Steering(self, _flag("advise", advise))
         self.routing.begin(query.names, seed)
 
     # -- doors -----------------------------------------------------------------------------------------------------
@@ -155,10 +163,10 @@ class Eddy:
         if self._pool.wants_sweep:  # before the batch is encoded: its codes are in no payload yet
             in_use = [codes for stream in self._streams for codes in stream.payload.codes_in_use()]
             self._pool.sweep((*in_use, *self._output.codes_in_use(), *self._changes.codes_in_use()))
-        self._decide()
 
     def _take(self, arrivals: Arrivals, max_rows: int | None) -> Result | Iterator[Result]:
         """Process what has been admitted."""
+        self._steering.decide()
         self._handout.begin(self._streams, self._lowwater.lows.tolist())
         self._intake.accept(arrivals)
         if max_rows is not None:
@@ -200,11 +208,14 @@ class Eddy:
 
     def _process(self, arrivals: Arrivals, results: bool = True) -> Result:
         """Take a batch in; returns its results, or none of them if they are drawn in another way."""
+        start = time.perf_counter()
         try:
             return self._route(arrivals, results)
         except BaseException as error:
             self._broken = error
             raise
+        finally:
+            self._seconds += time.perf_counter() - start
 
     def _route(self, arrivals: Arrivals, results: bool) -> Result:
         router, ring = self._router, self._handout.ring
@@ -220,6 +231,7 @@ class Eddy:
         router.run(marks, ring, results)
         self._changes.feed(lambda: Batch(arrivals.copied(), marks.copy(), lows, counts))
         self._events += len(arrivals.streams)
+        self._batches += 1
         if not results:
             return self._output.nothing(self._fetch)
         emitted = self._handout.give(self._output.of(router, ring, self._streams, self._fetch))
@@ -248,14 +260,6 @@ class Eddy:
             return result
         self._results += sum(len(part) for part in released)
         return self._handout.give(Result.concat([result, *released] if len(result) else released))
-
-    def _decide(self) -> None:
-        """Before a push, when the results of the last are handed out: routing may choose another plan."""
-        if self.routing.period is not None and self._events - self._decided >= self.routing.period:
-            self._decided = self._events
-            plan = self.routing.choose(self.statistics())
-            if plan is not None:
-                self._change(self._workshop.parse(plan))
 
     def _draw(self, arrivals: Arrivals, max_rows: int) -> Generator[Result | None, None, None]:
         """Yields nothing once, when the first rows are stored, then the results in parts.
@@ -341,14 +345,58 @@ class Eddy:
         self._check_ready("change the plan")
         if not isinstance(plan, str):
             raise PlanError(f"a plan is a string such as {self.plan!r}, not {type(plan).__name__}")
-        self._change(self._workshop.parse(plan))
+        parsed = self._workshop.parse(plan)
+        self._steering.check(parsed)
+        self._change_by_hand(parsed)
 
-    def _change(self, plan: Plan) -> None:
-        if plan == self._plan:
-            return
-        self._changes.begin(plan)
+    def _change_by_hand(self, plan: Plan) -> None:
+        if plan != self._plan:
+            self._change(plan)
+            self._steering.ledger.close(self._events, self._seconds)
+
+    def _change(self, plan: Plan) -> Callable[[], float]:
+        """Change to another plan; returns what tells how long the migration takes."""
+        self._workshop.check(self.feedback, plan)
+        chronicle = self._changes.begin(plan)
         self._plan = plan
         self._migrations += 1
+        return lambda: chronicle.seconds
+
+    def pin(self, part: str) -> None:
+        """Keep a sub-plan such as "(A B)": from now on every plan has it, whoever chooses it.
+
+        Where the plan has it not yet, it is changed, as little as need be. Several pins are kept together; PlanError
+        if no tree could have this one beside the others.
+        """
+        self._check_ready("pin")
+        self._steering.pin(part)
+
+    def unpin(self, part: str | None = None) -> None:
+        """Forget a pin; without a name, all of them. The plan stays as it is."""
+        self._steering.unpin(part)
+
+    @property
+    def pinned(self) -> tuple[str, ...]:
+        """The sub-plans that are kept, as they were written."""
+        return self._steering.pinned
+
+    def freeze(self) -> None:
+        """Ask the routing policy no more, until `thaw`. `migrate` still works."""
+        self._steering.frozen = True
+
+    def thaw(self) -> None:
+        """Let the routing policy decide again."""
+        self._steering.frozen = False
+
+    @property
+    def frozen(self) -> bool:
+        """Whether the routing policy is kept from deciding."""
+        return self._steering.frozen
+
+    @property
+    def decisions(self) -> tuple[Decision, ...]:
+        """What the routing policy has decided, oldest first: the last 256, with what came of each."""
+        return self._steering.ledger.told(self._events, self._seconds)
 
     @property
     def memory(self) -> int | None:
@@ -385,13 +433,15 @@ class Eddy:
         seed: int | None = None,
         retractions: bool | None = None,
         memory: int | str | None = None,
+        advise: bool = False,
     ) -> Eddy:
         """An engine that goes on where the saved one stood, and gives exactly the results that it would have given.
 
         Composites are holes at first and fill as they are needed. ``query`` is needed only if the saved one has
         predicates of your own (`eddy.predicate`). Plan, batch size, joins, seed and retractions are the saved ones
         unless given. Policies are not saved, only what they were called, nor is the memory budget: pass them again.
-        StateError if there is no snapshot to read, or not a whole one.
+        Pins are kept, and so is whether the engine was frozen; the log of decisions begins anew. StateError if there is
+        no snapshot to read, or not a whole one.
         """
         options: dict[str, Any] = {
             "plan": plan,
@@ -401,6 +451,7 @@ class Eddy:
         }
         options |= {"batch_size": batch_size, "joins": joins, "seed": seed, "retractions": retractions}
         options["memory"] = memory
+        options["advise"] = advise
         return snapshot.load(cls, path, query, options)
 
     # -- what goes on ----------------------------------------------------------------------------------------------
@@ -409,9 +460,17 @@ class Eddy:
         """Counts and sizes, as a frozen value."""
         return take_census(self)
 
+    def view(self) -> View:
+        """What the routing policy would see if it were asked now. It is cheap, and changes nothing.
+
+        Its fan-outs are sampled when they are asked for, from the rows as they are then: use it before the next push.
+        """
+        return self._steering.watch.peek(self.pinned)
+
     def explain(self) -> str:
-        """The plan, its STAIRs and how full each is, as text."""
-        return explain(self.query, self._router.tracks[-1].plan, self.statistics())
+        """The plan, its STAIRs and how full each is, and what its steps have found, as text."""
+        steps = self._steering.watch.tell()
+        return explain(self.query, self._router.tracks[-1].plan, self.statistics(), steps)
 
     def table(self) -> Result:
         """The groups of an aggregate as they are now, one row each; without GROUP BY one row, always."""

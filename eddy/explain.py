@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from eddy.chain_plan import Subtractions
 from eddy.itinerary import Key
 from eddy.plan import Join, Leaf, Node, Orderings, Plan
@@ -17,8 +19,10 @@ def key_text(query: Query, key: Key) -> str:
     return ", ".join(names) if names else "nothing (a cross product)"
 
 
-def explain(query: Query, plan: Plan | Subtractions, statistics: Statistics) -> str:
-    """The plan as a tree, top down, with the state of every STAIR beside it."""
+def explain(
+    query: Query, plan: Plan | Subtractions, statistics: Statistics, steps: Iterable[str] = ()
+) -> str:
+    """The plan as a tree, top down, with the state of every STAIR beside it; then what its steps have found."""
     streams = {stream.name: stream for stream in statistics.streams}
     # Where two plans run side by side, and both have a STAIR, that of the current one is shown.
     stairs = {frozenset(s.streams): s for s in sorted(statistics.stairs, key=lambda s: not s.former)}
@@ -34,13 +38,18 @@ def explain(query: Query, plan: Plan | Subtractions, statistics: Statistics) -> 
         lines += [f"  {_state(stair)}" for stair in reversed(statistics.stairs)]
         lines += [f"  {_stream(query, streams[name])}" for name in (plan.base, *plan.order)]
     elif isinstance(plan, Orderings):
-        for name, order in plan.orders.items():
-            lines.append(f"  {name} visits {', then '.join(order)}")
+        for name in plan.orders:
+            ways = plan.ways(name)
+            total = sum(weight for weight, _ in ways)
+            for weight, order in ways:
+                share = f" ({weight / total:.0%} of its rows)" if len(ways) > 1 else ""
+                lines.append(f"  {name} visits {', then '.join(order)}{share}")
         lines += [f"  {_stream(query, streams[name])}" for name in query.names]
     else:
         _node(query, plan, streams, stairs, "", "", lines)
+    lines += steps
     if statistics.feedback is not None:
-        lines += [_edge(edge) for edge in statistics.feedback.edges]
+        lines += _edges(statistics.feedback.edges)
     return "\n".join(lines)
 
 
@@ -67,6 +76,19 @@ def _stream(query: Query, stream: StreamStatistics) -> str:
     declared = query.streams[stream.name]
     window = "static" if declared.static else declared.window
     return f"{stream.name} {window}: {stream.live:,} live of {stream.rows:,} rows, {_size(stream.bytes)}"
+
+
+def _edges(edges: Sequence[EdgeStatistics]) -> list[str]:
+    """Those at which something waits, a line each; of the others, how many."""
+    lines = [_edge(edge) for edge in edges if edge.waiting]
+    others = [edge for edge in edges if not edge.waiting]
+    if others:
+        resting = sum(edge.resting for edge in others)
+        rests = f", {resting:,} of them resting" if resting else ""
+        lines.append(
+            f"nothing waits in {_count(len(others), 'other blacklist' if lines else 'blacklist')}{rests}"
+        )
+    return lines
 
 
 def _edge(edge: EdgeStatistics) -> str:

@@ -16,7 +16,7 @@ from eddy.statistics import EdgeStatistics, FeedbackStatistics
 from stairs.layout import ROWS
 
 if TYPE_CHECKING:
-    from eddy.demand import Tally, Unit
+    from eddy.edge import Tally
     from eddy.suspension import Suspension
 
 Longs = NDArray[np.int64]
@@ -26,6 +26,7 @@ def take_feedback_census(
     query: Query, suspension: Suspension, lows: Longs, counts: Longs
 ) -> FeedbackStatistics:
     """The statistics of what waits, and of what has waited."""
+    suspension.look()
     marks, names = lows.astype(np.int32), query.names
 
     def name(streams: Sequence[int]) -> str:
@@ -39,12 +40,12 @@ def take_feedback_census(
             edge.blacklist.live(marks),
             edge.suspended,
             edge.resumed,
-            edge.resting > 0 or edge.barred,
+            edge.resting > 0,
         )
         for unit in suspension.units
         for edge in unit.edges
     )
-    every: list[tuple[Streams, Tally | Unit]] = [*suspension.former.items()]
+    every: list[tuple[Streams, Tally]] = [*suspension.former.items()]
     every += ((unit.streams, unit) for unit in suspension.units)
     rows = [told for streams, told in every if len(streams) == 1]
     composites = [told for streams, told in every if len(streams) > 1]

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from eddy.duty import Duty
-from eddy.plan import Join, Leaf, Node, Orderings, Plan, joins
+from eddy.plan import Join, Leaf, Node, Order, Orderings, Plan, Ways, joins
 from eddy.query import Query
 from eddy.residual import Residual
+from stairs.program_kernels import WHOLE
 
 Streams = tuple[int, ...]
 """Stream numbers, ascending: also the order of the components in an entry."""
@@ -45,6 +46,8 @@ class Place:
 
     path: Streams
     key: Key
+    way: int = 0
+    """Which of the orderings of its stream, where there are several."""
 
     @property
     def streams(self) -> Streams:
@@ -67,6 +70,8 @@ class Step:
     """Predicates that both sides together decide, evaluated on the matches."""
     duty: Duty | None = None
     """Of the matches only those count that the track still owes."""
+    share: tuple[int, int] = (0, WHOLE)
+    """The part of the entries of a batch that takes this step, in WHOLE-ths: from, to."""
 
     @property
     def streams(self) -> Streams:
@@ -90,21 +95,24 @@ class RoutingTable:
     """Leaves that the plan probes or starts from."""
 
     @property
-    def itineraries(self) -> dict[int, tuple[Step, ...]]:
-        """For each stream the steps that its rows take, in order."""
-        steps = [step for stop in self.stops for step in stop.steps]
-        streams = sorted({stream for step in steps for stream in step.streams})
-        return {stream: tuple(step for step in steps if _carries(step.source, stream)) for stream in streams}
+    def itineraries(self) -> dict[int, tuple[tuple[Step, ...], ...]]:
+        """For each stream the ways that its rows take, most often one: the steps of each in order."""
+        steps = [(step, stop.out) for stop in self.stops for step in stop.steps]
+        after = {step.source: (step, out) for step, out in steps}
+
+        def follow(step: Step, out: StairId | Place) -> tuple[Step, ...]:
+            return (step,) if out == RESULTS else (step, *follow(*after[out]))
+
+        starts = [(step, out) for step, out in steps if len(step.source.streams) == 1]
+        streams = sorted(step.source.streams[0] for step, _ in starts)
+        return {
+            s: tuple(follow(*start) for start in starts if start[0].source.streams == (s,)) for s in streams
+        }
 
     @property
     def stairs(self) -> tuple[StairId, ...]:
         """Composite STAIRs, each after those below it."""
         return tuple(stop.out for stop in self.stops if isinstance(stop.out, StairId))
-
-
-def _carries(source: StairId | Place, stream: int) -> bool:
-    """Whether rows of a stream travel among these entries: in a place of an ordering only those of its own stream."""
-    return source.path[0] == stream if isinstance(source, Place) else stream in source.streams
 
 
 class Compiler:
@@ -202,18 +210,30 @@ class Compiler:
 
     def _orderings(self, plan: Orderings) -> list[Stop]:
         stops, last = [], []
-        for name, order in plan.orders.items():
-            path: Streams = (self.number[name],)
-            targets = [(self.number[other],) for other in order]
-            key, theta = self.probe_key(path, targets[0])
-            source: StairId | Place = StairId(path, key if key.classes else Key(row=path[0]))
-            for i, target in enumerate(targets):
-                step = self.step(source, StairId(target, key), theta)
-                path = path + target
-                if i + 1 == len(targets):
-                    last.append(step)
-                    break
-                key, theta = self.probe_key(tuple(sorted(path)), targets[i + 1])
-                source = Place(path, key)
-                stops.append(Stop(source, (step,)))
+        for name in plan.orders:
+            for way, (share, order) in enumerate(_shares(plan.ways(name))):
+                path: Streams = (self.number[name],)
+                targets = [(self.number[other],) for other in order]
+                key, theta = self.probe_key(path, targets[0])
+                source: StairId | Place = StairId(path, key if key.classes else Key(row=path[0]))
+                for i, target in enumerate(targets):
+                    step = self.step(source, StairId(target, key), theta)
+                    if i == 0:
+                        step = evolve(step, share=share)
+                    path = path + target
+                    if i + 1 == len(targets):
+                        last.append(step)
+                        break
+                    key, theta = self.probe_key(tuple(sorted(path)), targets[i + 1])
+                    source = Place(path, key, way)
+                    stops.append(Stop(source, (step,)))
         return [*stops, Stop(RESULTS, tuple(last))]
+
+
+def _shares(ways: Ways) -> list[tuple[tuple[int, int], Order]]:
+    """The parts of the rows that take each way: none is left out, and none taken twice."""
+    total, ends = sum(weight for weight, _ in ways), [0]
+    for weight, _ in ways:
+        ends.append(ends[-1] + weight)
+    bounds = [WHOLE * end // total for end in ends]
+    return [((bounds[i], bounds[i + 1]), order) for i, (_, order) in enumerate(ways)]

@@ -11,11 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from eddy.demand import Unit
-from eddy.leaf import NONE
-from eddy.presence import keys_of
-from stairs import Ring
-from stairs.waiting_kernels import hide, relink
+from eddy.edge import LACKING, Unit
+from stairs import Stair
+from stairs.hiding_kernels import hide, list_linked
 
 FEW = 16
 """Chains are made anew for no fewer rows than one in so many."""
@@ -30,41 +28,33 @@ def suspend_late(units: Sequence[Unit], floor: NDArray[np.int32]) -> None:
         if unit.state is None or not any(edge.awake for edge in unit.edges):
             continue
         base = unit.state.base
-        low, n = base.low, base.tail - base.low
-        flags = unit.state.linked(low, n).copy()
-        places = np.flatnonzero(flags)
-        rows = (low + places).astype(np.int32).reshape(-1, 1)
-        left, moments = np.ones(len(rows), np.uint8), np.zeros(len(rows), np.int32)
-        chosen = []
-        for edge in unit.edges:
-            if edge.awake:
-                before, keys = left.copy(), keys_of(edge.parts, rows)
-                edge.presence.find(keys, floor, moments, left)
-                chosen.append((edge, np.flatnonzero(before != left), keys))
-        count = sum(len(failed) for _, failed, _ in chosen)
+        found = np.empty(base.tail - base.low, np.int32)
+        rows = found[: list_linked(base.state, found)].reshape(-1, 1)
+        flags, moments = np.ones(len(rows), np.uint8), np.zeros(len(rows), np.int32)
+        counts = [
+            edge.presence.find(rows, floor, moments, flags, LACKING + i) if edge.awake else 0
+            for i, edge in enumerate(unit.edges)
+        ]
+        count = sum(counts)
         if FEW * count <= len(rows) or count == 0:
             continue
-        for edge, failed, keys in chosen:
-            edge.suspend(rows[failed], keys[failed])
+        chosen = np.zeros(len(found), np.uint8)
+        chosen[(rows[flags != 1, 0] - np.int64(base.low).astype(np.int32))] = 1
+        for i, edge in enumerate(unit.edges):
+            if counts[i]:
+                edge.suspend(rows, flags, LACKING + i, counts[i])
         unit.suspended += count
-        flags[places] = left ^ 1
-        _forget(unit, units, low, flags)
+        _forget(unit, units, base.low, chosen)
 
 
-def _forget(unit: Unit, units: Sequence[Unit], low: int, flags: NDArray[np.uint8]) -> None:
-    """Take the flagged rows, counted from ``low``, out of all chains, and every composite that one is part of."""
+def _forget(unit: Unit, units: Sequence[Unit], low: int, chosen: NDArray[np.uint8]) -> None:
+    """Take the chosen rows, counted from ``low``, out of all chains, and every composite that one is part of."""
     assert unit.state is not None
     (stream,) = unit.streams
-    rings: list[Ring] = list(unit.state.stairs.values())
+    for leaf in unit.state.stairs.values():
+        hide(leaf.state, 0, low, chosen)
     for other in units:
         if other.stair is not None and stream in other.streams:
-            rings += [other.stair, *(edge.blacklist for edge in other.edges)]
-    for ring in rings:
-        component = 0 if ring.components == 1 else _streams(ring).index(stream)
-        if hide(ring.state, component, low, flags):
-            relink(ring.state, NONE)
-
-
-def _streams(ring: Ring) -> tuple[int, ...]:
-    streams: tuple[int, ...] = ring.stream_list  # type: ignore[attr-defined]
-    return streams
+            held: list[Stair] = [other.stair, *(edge.blacklist for edge in other.edges)]
+            for stair in held:
+                hide(stair.state, other.streams.index(stream), low, chosen)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -58,8 +58,8 @@ class Leaves:
             for _, index in stream.indexes.values():
                 index.expire(low)
 
-    def append(self, parts: Sequence[Part], linked: bool = True) -> None:
-        """Store the rows of a batch; those not kept only have their number, and so have all if none is to be linked."""
+    def append(self, parts: Sequence[Part], unlinked: Collection[int] = ()) -> None:
+        """Store the rows of a batch; those not kept only have their number, and so have all of ``unlinked`` streams."""
         jobs: list[int] = []
         columns: list[int] = []
         leaves: list[Stair] = []
@@ -70,7 +70,7 @@ class Leaves:
             columns += stream.payload.reserve(part.columns, n)
             if stream.indexes:
                 stream.index_rows(part, first)
-            kept = part.kept if linked else np.zeros(n, np.uint8)
+            kept = np.zeros(n, np.uint8) if part.stream in unlinked else part.kept
             events, flags = handle(part.events), 0 if kept is None else handle(kept)
             held.append(kept)
             for key, leaf in stream.stairs.items():

@@ -81,7 +81,7 @@ class Migrations:
 
     # -- beginning -------------------------------------------------------------------------------------------------
 
-    def begin(self, plan: Plan) -> None:
+    def begin(self, plan: Plan) -> Chronicle:
         """Change to a plan; where that fails before anything has changed, nothing has."""
         engine = self._engine
         change, tracks = self._change(plan), engine._router.tracks
@@ -95,6 +95,7 @@ class Migrations:
             raise
         for other in self._changes[:-1]:
             other.boxed = None  # a black box for a plan that nobody wants any more
+        return change.chronicle
 
     def resume(self) -> None:
         """After loading a snapshot, composites are holes: that is a change under way, to the plan itself."""
@@ -182,7 +183,7 @@ class Migrations:
         box.router.composites_built = engine._router.composites_built
         box.router.counting = False
         box.router.newest = engine._lowwater.counts.copy()
-        box.router.attend(engine.feedback)
+        box.router.attend(engine.feedback, engine._router.suspension)
         engine._router, engine._streams = box.router, box.streams
         for change in self._changes:
             change.adopted = change.boxed = None

@@ -2,6 +2,7 @@
 
 A *tree* ``((A B) C) D`` keeps the composites of every inner node; *orderings* ``A: B C | B: A C | C: A B`` keep none:
 each stream has its own order in which it visits the others. ``stems`` is short for orderings that the library picks.
+Rows of one stream may take several ways: under ``A 3: B C | A 1: C B | ...`` three of four rows of A visit B first.
 """
 
 from __future__ import annotations
@@ -52,14 +53,30 @@ class Join:
 Node = Leaf | Join
 
 
+Order = tuple[str, ...]
+Ways = tuple[tuple[int, Order], ...]
+"""Orders, each with a weight."""
+
+
 @frozen
 class Orderings:
     """For each stream, the others in the order in which its rows visit them."""
 
-    orders: Mapping[str, tuple[str, ...]] = field(hash=False)
+    orders: Mapping[str, Order] = field(hash=False)
+    """The order, or the first one where there are several."""
+    several: Mapping[str, Ways] = field(factory=dict, hash=False)
+    """Streams whose rows take several ways, in proportion to the weights."""
+
+    def ways(self, name: str) -> Ways:
+        """The orders of a stream."""
+        return self.several.get(name, ((1, self.orders[name]),))
 
     def __str__(self) -> str:
-        return " | ".join(f"{name}: {' '.join(order)}" for name, order in self.orders.items())
+        return " | ".join(
+            f"{name}{f' {weight}' if name in self.several else ''}: {' '.join(order)}"
+            for name in self.orders
+            for weight, order in self.ways(name)
+        )
 
 
 Plan = Join | Orderings
@@ -110,7 +127,29 @@ def parse_plan(text: str, names: Sequence[str], connected: Connected) -> Plan:
     return _orderings(text, names) if ":" in text else _tree(text, names)
 
 
+def parse_part(text: str, names: Sequence[str]) -> Join:
+    """Read a tree over some of these streams."""
+    if not isinstance(text, str):
+        raise PlanError(
+            f"a sub-plan is a string such as '({names[0]} {names[1]})', not {type(text).__name__}"
+        )
+    part, tokens = _read(text, names)
+    if isinstance(part, Leaf):
+        raise PlanError(f"sub-plan {text!r} joins nothing; write for example '({names[0]} {names[1]})'")
+    _check_once(tokens, text, tokens, f"sub-plan {text!r}")
+    return part
+
+
 def _tree(text: str, names: Sequence[str]) -> Join:
+    root, tokens = _read(text, names)
+    _check_once(tokens, text, names, f"plan {text!r}")
+    if isinstance(root, Leaf):
+        raise PlanError(f"plan {text!r} joins nothing; write for example {_example(names)!r}")
+    return root
+
+
+def _read(text: str, names: Sequence[str]) -> tuple[Node, list[str]]:
+    """The tree that is written there, and its streams as they come."""
     tokens = re.findall(r"[()]|[^\s()]+", text)
     stack: list[list[Node]] = [[]]
     for token in tokens:
@@ -124,11 +163,7 @@ def _tree(text: str, names: Sequence[str]) -> Join:
             stack[-1].append(Leaf(_known(token, text, names)))
     if len(stack) > 1:
         raise PlanError(f"plan {text!r} lacks {len(stack) - 1} closing parenthesis(es)")
-    root = _pair(stack[0], text, names)
-    _check_once([token for token in tokens if token not in "()"], text, names, f"plan {text!r}")
-    if isinstance(root, Leaf):
-        raise PlanError(f"plan {text!r} joins nothing; write for example {_example(names)!r}")
-    return root
+    return _pair(stack[0], text, names), [token for token in tokens if token not in "()"]
 
 
 def _pair(parts: list[Node], text: str, names: Sequence[str]) -> Node:
@@ -147,22 +182,42 @@ def _pair(parts: list[Node], text: str, names: Sequence[str]) -> Node:
 
 
 def _orderings(text: str, names: Sequence[str]) -> Orderings:
-    orders: dict[str, tuple[str, ...]] = {}
+    found: dict[str, dict[Order, int]] = {}
+    unweighted: set[str] = set()
     for part in text.split("|"):
         head, colon, tail = part.partition(":")
-        name = head.strip()
-        if not colon or not name:
+        name, *weights = head.split() or [""]
+        if not colon or not name or len(weights) > 1:
             raise PlanError(
                 f"in plan {text!r}, '{part.strip()}' is not an ordering: write 'A: B C' for each stream"
             )
         _known(name, text, names)
-        if name in orders:
-            raise PlanError(f"plan {text!r} has two orderings for stream {name}: give each stream one")
+        if name in found and (name in unweighted or not weights):
+            raise PlanError(
+                f"plan {text!r} has two orderings for stream {name}: give each stream one, or each a weight, as "
+                f"in '{name} 3: ... | {name} 1: ...'"
+            )
+        weight = _weight(weights[0], text) if weights else 1
+        if not weights:
+            unweighted.add(name)
         order = tuple(_known(token, text, names) for token in tail.split())
         _check_once((name, *order), text, names, f"the ordering of {name} in plan {text!r}")
-        orders[name] = order
-    _check_once(tuple(orders), text, names, f"plan {text!r}", "an ordering for ")
-    return Orderings({name: orders[name] for name in names})
+        ways = found.setdefault(name, {})
+        ways[order] = ways.get(order, 0) + weight
+    _check_once(tuple(found), text, names, f"plan {text!r}", "an ordering for ")
+    return orderings({name: tuple((w, order) for order, w in found[name].items()) for name in names})
+
+
+def orderings(ways: Mapping[str, Ways]) -> Orderings:
+    """A plan in which the rows of each stream take these ways."""
+    several = {name: some for name, some in ways.items() if len(some) > 1}
+    return Orderings({name: some[0][1] for name, some in ways.items()}, several)
+
+
+def _weight(token: str, text: str) -> int:
+    if not token.isdecimal() or not 0 < int(token) < 1 << 31:
+        raise PlanError(f"in plan {text!r}, {token!r} is not a weight: it is a whole number above 0")
+    return int(token)
 
 
 def _known(token: str, text: str, names: Sequence[str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from attrs import frozen
+from attrs import field, frozen
 from numpy.typing import NDArray
 
 from eddy.binding import Halt, Hop
@@ -17,7 +17,9 @@ from stairs.program_kernels import (
     INSTRUCTION,
     JOIN,
     LINK,
+    MATCHES,
     NUMBER,
+    PROBES,
 )
 
 Visit = Callable[[], None]
@@ -33,6 +35,22 @@ class Program:
     sources: list[tuple[Halt, Hop | None, Visit | None]]
     last: int
     """Where the last stop begins, whose entries are results."""
+    hops: dict[Hop, int] = field(init=False, repr=False)
+    """Where each hop is."""
+
+    def __attrs_post_init__(self) -> None:
+        hops = {hop: at for at, (_, hop, _) in enumerate(self.sources) if hop is not None}
+        object.__setattr__(self, "hops", hops)
+
+    def count(self, hop: Hop, probes: int, matches: int) -> None:
+        """So many entries took a hop that the kernel did not make, and gave so many matches."""
+        self.table[self.hops[hop], PROBES] += probes
+        self.table[self.hops[hop], MATCHES] += matches
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Entries that have taken each hop, in the order of ``hops``, and matches; a copy."""
+        return self.table[list(self.hops.values()), PROBES : MATCHES + 1]
 
 
 def compile_program(schedule: Sequence[Halt | Visit]) -> Program:
@@ -62,7 +80,17 @@ def compile_program(schedule: Sequence[Halt | Visit]) -> Program:
                 continue
             if hop.plain:
                 arrays = (hop.place.ctypes.data, hop.target.streams.ctypes.data)
-                add(halt, hop, JOIN, hop.source.address, hop.target.address, hop.kind, *arrays)
+                add(
+                    halt,
+                    hop,
+                    JOIN,
+                    hop.source.address,
+                    hop.target.address,
+                    hop.kind,
+                    *arrays,
+                    0,
+                    *hop.step.share,
+                )
             else:
                 add(halt, hop, ASK)
         add(halt, None, END)

@@ -8,18 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eddy.blacklist import Rows
-from eddy.demand import Unit
-from eddy.presence import keys_of
+from eddy.edge import Unit
+from eddy.presence import Marks, recipe_of
 from stairs import Ring, Stair
-from stairs.waiting_kernels import append_entries, link_rows, relink
+from stairs.hiding_kernels import reveal
+from stairs.recipe_kernels import read_by
+from stairs.waiting_kernels import append_entries
 
 if TYPE_CHECKING:
     from eddy.router import Router
-
-Marks = NDArray[np.int32]
-
-STEPS = 4
-"""Steps along the chains of a leaf, for each of its rows, before all its chains are made anew instead."""
 
 
 class Revival:
@@ -32,23 +29,21 @@ class Revival:
     def __init__(self, router: Router) -> None:
         self.router = router
 
-    def rows(self, unit: Unit, numbers: NDArray[np.int32], marks: Marks) -> None:
-        """Rows of a stream can be found again."""
-        assert unit.state is not None
+    def rows(self, unit: Unit, numbers: NDArray[np.int32], marks: Marks, whole: bool = False) -> None:
+        """Rows of a stream can be found again; ``whole``: no STAIR has holes."""
         unit.resumed += len(numbers)
         numbers = numbers[np.argsort(-numbers)]
-        for leaf in unit.state.stairs.values():
-            done = link_rows(leaf.state, numbers, STEPS * (leaf.tail - leaf.low))
-            if done < len(numbers):
-                relink(leaf.state, numbers[done:])
-        self._reopen(unit, numbers)
+        reveal(unit.leaves, numbers)
+        if not whole:
+            self._reopen(unit, numbers)
         if unit.path:
             own = unit.path[0][1].source
             assert isinstance(own, Stair)
-            rows = numbers.reshape(-1, 1)
+            rows, keys = numbers.reshape(-1, 1), np.empty(len(numbers), np.int64)
+            read_by(recipe_of([(0, own)]), rows, keys)
             entries = self.router.take(1)
             entries.reserve(len(rows))
-            append_entries(entries.state, rows, keys_of([(0, own)], rows))
+            append_entries(entries.state, rows, keys)
             self._carry(unit, entries, entries.base, entries.tail, marks)
             self.router.give(entries)
 

@@ -26,7 +26,7 @@ from stairs.holes import Keys
 from stairs.key_kernels import fetch_keys, key_by_row, link, mix_into, read_component_keys, read_keys, verify
 from stairs.layout import ROWS
 from stairs.probe_kernels import BLOCK, join_for
-from stairs.program_kernels import LINK, OPERATION, RESUMED, run
+from stairs.program_kernels import LINK, MATCHED, OPERATION, RESUMED, run
 from stairs.ring_kernels import append_keys, expand, keep
 from stairs.stair import ALL
 
@@ -34,6 +34,9 @@ Marks = NDArray[np.int32]
 
 AT_ONCE = 4096
 """Matches that a step has room for before their predicates are decided."""
+
+MATCHES = 4
+"""No more than so many for each entry: where few come, few match."""
 
 
 class Router(Tracks):
@@ -54,7 +57,7 @@ class Router(Tracks):
         self._spare: dict[int, list[Ring]] = {}
         self._batches = 0
         self._tables: list[tuple[NDArray[np.int64], ...] | None] = [None] * RESULT_RINGS
-        self._cursor = np.zeros(RESUMED + 1, np.int64)
+        self._cursor = np.zeros(MATCHED + 1, np.int64)
         self._waiting = np.zeros((2, BLOCK + 1), np.int32)
         self.floor = np.array([[s.base.low for s in streams]], np.int64).astype(np.int32)
         """Rows below are dead at every event to come."""
@@ -66,14 +69,18 @@ class Router(Tracks):
         self.suspension: Suspension | None = None
         """What feedback has put by."""
 
-    def attend(self, policy: Feedback) -> None:
-        """Let rows wait as the policy says."""
-        self.suspension = Suspension(policy, self) if policy.watches else None
+    @property
+    def matches_made(self) -> int:
+        """Matches of all steps so far."""
+        return int(self._cursor[MATCHED])
+
+    def attend(self, policy: Feedback, former: Suspension | None = None) -> None:
+        """Let rows wait as the policy says; ``former`` did so in the place of this router."""
+        self.suspension = Suspension(policy, self, former=former) if policy.watches else None
 
     def store(self, parts: Sequence[Part]) -> None:
         """Store the rows of a batch."""
-        held = self.suspension is not None and self.suspension.hold(parts)
-        self.leaves.append(parts, not held)
+        self.leaves.append(parts, () if self.suspension is None else self.suspension.hold(parts))
 
     def release(self, rows: bool) -> None:
         if self.suspension is not None:
@@ -208,10 +215,12 @@ class Router(Tracks):
             call()
             return at + 1
         if hop is not None:
-            low, high = hop.source.delta
+            low, high = hop.delta
             if low < high:
                 start, duty = out.tail, hop.step.duty
                 self.hop(hop, hop.source, low, high, out)
+                track.program.count(hop, high - low, out.tail - start)
+                self._cursor[MATCHED] += out.tail - start
                 if duty is not None:
                     duty.count(hop.step.source.streams, high - low, (out.tail - start) * last)
         elif track.program.table[at, OPERATION] == LINK:
@@ -252,7 +261,7 @@ class Router(Tracks):
         """
         if hop.verified or hop.step.residuals:
             # Predicates are decided for many matches at once, also where few of them stay.
-            out.reserve(AT_ONCE)
+            out.reserve(min(AT_ONCE, MATCHES * (stop - start)))
         for _ in self.matches(hop, source, start, stop, out, filling):
             out.grow()
 

@@ -66,6 +66,10 @@ class Saved:
     now: int | None = field(validator=validators.optional(_int))
     """Time of the newest event, in the query's unit, where a window uses time."""
     counters: dict[str, int] = field(validator=validators.deep_mapping(_str, _int))
+    pins: list[str] = field(validator=validators.deep_iterable(_str))
+    """Sub-plans that the user wants kept."""
+    frozen: bool = field(validator=validators.instance_of(bool))
+    """Whether the routing policy is kept from deciding."""
 
 
 def save(engine: Eddy, path: Path) -> None:
@@ -92,8 +96,10 @@ def save(engine: Eddy, path: Path) -> None:
             "migrations": engine._migrations,
             "keys_filled": router.keys_filled,
             "composites_built": router.composites_built,
-            "decided": engine._decided,
+            "decided": engine._steering.decided,
         },
+        pins=list(engine.pinned),
+        frozen=engine.frozen,
     )
     tables = [(_schema(engine.query, state), _batches(engine, state)) for state in engine._streams]
     write(path, asdict(saved), tables)
@@ -103,7 +109,12 @@ def load(cls: type[E], path: Path, query: Query | None, options: dict[str, Any])
     """An engine that goes on where the saved one stood; ``options`` that are not None go before its own."""
     with opened(path) as file:
         with file.reading():
-            header = {"retractions": False, **file.header}  # before there were any
+            header = {
+                "retractions": False,
+                "pins": [],
+                "frozen": False,
+                **file.header,
+            }  # before there were any
             saved = Saved(**{name: header[name] for name in fields_dict(Saved)})
             own = {
                 name: getattr(saved, name) for name in ("plan", "batch_size", "joins", "seed", "retractions")
@@ -118,6 +129,9 @@ def load(cls: type[E], path: Path, query: Query | None, options: dict[str, Any])
                 raise ValueError(f"it counts the rows of {len(saved.lows)} streams, not {len(query.names)}")
         given = {name: value for name, value in options.items() if value is not None}
         engine = cls(query, **{**own, **given}, _first_row=saved.first_row)
+        for pin in saved.pins:
+            engine._steering.keep(pin)
+        engine._steering.frozen = saved.frozen
         _restore(engine, saved, file)
     return engine
 
@@ -202,7 +216,8 @@ def _restore(engine: Eddy, saved: Saved, file: SnapshotFile) -> None:
         counters = saved.counters
         engine._events, engine._results = counters["events"], counters["results"]
         engine._migrations, router.filled_before = counters["migrations"], counters["keys_filled"]
-        engine._decided, router.composites_built = counters["decided"], counters["composites_built"]
+        decided, router.composites_built = counters["decided"], counters["composites_built"]
+    engine._steering.resume(decided)
     engine._changes.resume()
 
 

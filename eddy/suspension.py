@@ -1,17 +1,13 @@
 """Suspension: what no consumer can use now is put by, and comes back when one can.
 
-A row that waits is in its leaf, under its number, but in no chain: nobody can find it. So when it comes back it is an
-arrival: it is linked, at its place, and taken along its itinerary as older than every event of the batch. Composites
-with it are stored before the batch's own entries meet them, and may wake others in turn.
-
-A batch visits the nodes in such an order that all that an entry may wait for is up to date (`eddy.demand`). A visit
-wakes what this batch has brought a partner for, and judges what is new.
+Here is what happens between visits (`eddy.visits`): finding the edges of a plan, beginning and ending batches, and
+letting go of what waits when the plan is changed.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -19,123 +15,130 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eddy.binding import Halt
-from eddy.blacklist import Rows
-from eddy.demand import Designer, Edge, Tally, Unit
+from eddy.demand import Designer
 from eddy.dropped import Dropped
+from eddy.edge import Edge, Tally, Unit, bill
 from eddy.intake import Part
-from eddy.itinerary import Key, Streams
+from eddy.itinerary import Streams
 from eddy.late import suspend_late
-from eddy.leaf import NONE, StreamState
+from eddy.leaf import NONE
 from eddy.payoff import Payoff
-from eddy.presence import keys_of
 from eddy.program import Program, compile_program
-from eddy.revival import Revival
+from eddy.restraint import Restraint
 from eddy.track import Track
-from stairs.holes import Keys
-from stairs.ring_kernels import keep
-from stairs.waiting_kernels import admit, read_entries
+from eddy.visits import Visits
+from stairs.begin_kernels import STAIR, TABLE, begin_rings
 
 if TYPE_CHECKING:
     from eddy.router import Router
     from policies import Feedback
 
-TRIAL = 4
-"""Batches after which an edge is reviewed."""
-
-RELEASED = 4
-"""What waits at an edge that begins to rest is let go if so many times as much was judged there: many rows at once
-would delay a batch, and they go by themselves."""
-
-VISIT = 1000
-"""What a visit to an edge costs however little is judged there, where a look at a key costs 1."""
-
-LATE, SOME = 4, 32
+LATE, SOME = 2, 32
 """Rows in the windows are judged again when one in so many of them is new, but not for fewer new rows than SOME."""
 
-Marks = NDArray[np.int32]
+RELEASED, PART = 16, 256
+"""Of what waits at an edge that rests, so many entries come back with a batch, or one in so many if that is more. (More
+at once would delay the batch, and make rings grow for good.)"""
 
 
 class Suspension:
-    """What waits, in all nodes of the current plan."""
+    """What waits, in all nodes of the current plan.
 
-    def __init__(self, policy: Feedback, router: Router) -> None:
+    ``clock`` is what batches and visits are timed by: waiting for the processor counts against nobody. ``former`` has
+    waited for the same streams under another router; what it has counted goes on.
+    """
+
+    def __init__(
+        self,
+        policy: Feedback,
+        router: Router,
+        clock: Callable[[], float] = time.thread_time,
+        former: Suspension | None = None,
+    ) -> None:
         self.policy = policy
         self.router = router
+        self.clock = clock
         self.units: list[Unit] = []
-        self._edges: list[Edge] = []
+        self.visits = Visits(router, clock)
         self.former: dict[Streams, Tally] = {}
         """What was counted under plans that are gone, by the streams of the unit."""
-        self.seconds = 0.0
-        """Time spent on judging, waking and bringing back."""
-        self.clock = time.thread_time
-        """What batches are timed by: waiting for the processor counts against nobody."""
+        self._edges: list[Edge] = []
         self._payoff = Payoff()
-        self._begun = 0.0
-        self._allowed = True
-        """Whether judging pays, by the clock."""
-        self._judging = False
-        self._revival = Revival(router)
+        self._restraint = Restraint(policy, self._payoff)
+        self._begun = self._spent = 0.0
+        """When the batch began, and what had been spent on visits by then."""
         self._static = router.compiler.static
         self._programs: tuple[Program, Program] | None = None
         """That of the plan as it is, and the same with visits."""
-        self._watching = False
+        self._blacklists = np.empty((0, TABLE), np.int64)
+        """What the kernel that begins a batch knows of them."""
+        self.watching = False
+        """Whether nodes are visited."""
+        self._visited: frozenset[int] = frozenset()
+        """Streams whose rows may wait."""
+        self._rows: dict[int, Unit] = {}
+        """The streams of the current plan."""
         self._alone = True
         """No other plan runs beside the current one."""
-        self._whole = True
-        """No STAIR has holes. Else no composite waits: to fill a hole would make it once more."""
-        self._pending: dict[Streams, Rows] = {}
-        """What has waited for something that nobody looks for any more: it is judged anew."""
-        self._parts: dict[int, Part] = {}
-        self._revealed: dict[int, NDArray[np.int32]] = {}
-        """Rows that this batch has brought back, by stream."""
         self._new = 0
         """Rows that came since those in the windows were judged."""
         self._loaded = False
         """Whether a row has come of a stream that is not static: from then on static relations have all their rows."""
         self._dropped = Dropped()
+        if former is not None:
+            self._inherit(former)
+
+    @property
+    def seconds(self) -> float:
+        """Time spent on judging, waking and bringing back."""
+        return self.visits.seconds
+
+    def _inherit(self, former: Suspension) -> None:
+        """What waited there has come with all other rows, to be judged here."""
+        for unit in former.units:
+            if unit.state is not None:
+                unit.resumed += len(former.suspended(unit))
+            else:
+                unit.resumed += sum(len(edge.blacklist.rows(former.router.floor[0])) for edge in unit.edges)
+        former.put_by()
+        self.former, self.visits.seconds = former.former, former.seconds
 
     # -- a batch ---------------------------------------------------------------------------------------------------
 
     def prepare(self) -> None:
         """A batch is about to begin: see what plan there is, and whether anything is to be watched."""
-        self._begun = self.clock()
+        self._begun, self._spent = self.clock(), self.seconds
+        self.look()
+        assert self._programs is not None
+        track = self.router.tracks[-1]
+        self.visits.whole = all(stair.complete for stair in track.stairs.values())
+        self.watching = bool(self.visits.pending) or any(
+            edge.resting == 0 or edge.blacklist.waiting for edge in self._edges
+        )
+        track.program = self._programs[self.watching]
+
+    def look(self) -> None:
+        """See whether the plan is another: then what waits is judged under it when its stream is next visited."""
         track = self.router.tracks[-1]
         alone = len(self.router.tracks) == 1 and track.hybrid is None and track.born is None
         known = self._programs is not None and any(track.program is program for program in self._programs)
         if not known or alone is not self._alone:
+            self.put_by()
             self._design(track, alone)
-        assert self._programs is not None
-        for unit in self.units:
-            if unit.stair is not None:
-                low, high = unit.stair.delta
-                unit.made += high - low
-        self._whole = all(stair.complete for stair in track.stairs.values())
-        if self._allowed is not self._payoff.allowed:
-            self._allowed = self._payoff.allowed
-            for edge in self._edges:
-                edge.bar(not self._allowed)
-        self._judging = self._allowed and any(edge.resting == 0 for edge in self._edges)
-        waiting = bool(self._pending) or any(edge.blacklist.waiting for edge in self._edges)
-        self._watching = self._judging or waiting
-        track.program = self._programs[self._watching]
-
-    def done(self, events: int) -> None:
-        """A batch is over: see what it took, and whether judging pays."""
-        if self.policy.restrained and self._edges:
-            self._payoff.note(self._judging, self._watching, events, self.clock() - self._begun)
 
     def _design(self, track: Track, alone: bool) -> None:
-        """The plan is another: what waits is judged under it when its stream is next visited."""
-        self._put_by()
-        self.units = []
         schedule: Sequence[Halt | Unit] = track.halts
         self._alone = alone
         if alone:
             self.units, schedule = Designer(self.policy, self.router.binder, track).design()
-        assert self.units or not self._pending
+        assert self.units or not self.visits.pending
         self._edges = [edge for unit in self.units for edge in unit.edges]
-        for edge in self._edges:
-            edge.bar(not self._allowed)
+        self._rows = {unit.streams[0]: unit for unit in self.units if unit.state is not None}
+        self._blacklists = np.array(
+            [(STAIR, edge.blacklist.address, edge.blacklist.streams.ctypes.data) for edge in self._edges],
+            np.int64,
+        ).reshape(-1, TABLE)
+        self._restraint.begin()
         if self._loaded:
             self._end_loading()
         plain = compile_program(track.halts)
@@ -145,31 +148,34 @@ class Suspension:
             elif unit.stair is not None:
                 unit.stair.forewarned = self._release_all
                 if unit.edges:
-                    unit.halt.visit = partial(self._visit_composites, unit)
-        steps = [item if isinstance(item, Halt) else partial(self._visit_rows, item) for item in schedule]
+                    unit.halt.visit = partial(self.visits.composites, unit)
+        # Rows of other streams can be found from the beginning, as those of streams that are visited before.
+        self._visited = frozenset(s for s, unit in self._rows.items() if unit.edges)
+        steps = [
+            item if isinstance(item, Halt) else partial(self.visits.rows, item)
+            for item in schedule
+            if isinstance(item, Halt) or item.edges or item.streams in self.visits.pending
+        ]
         self._programs = plain, compile_program(steps)
 
-    def _put_by(self) -> None:
-        """Remember the rows that wait, apart from what they wait for."""
+    def put_by(self) -> None:
+        """Remember the rows that wait, apart from what they wait for, and what was counted."""
         for unit in self.units:
             if unit.state is not None:
                 rows = self.suspended(unit)
                 unit.state.suspended = partial(np.copy, self.hidden(unit))
                 if len(rows):
-                    self._pending[unit.streams] = rows.reshape(-1, 1)
+                    self.visits.pending[unit.streams] = rows.reshape(-1, 1)
             unit.edges = []
-            told = self.former.setdefault(unit.streams, Tally())
-            told.arrived += unit.arrived
-            told.suspended += unit.suspended
-            told.resumed += unit.resumed
+            self.former.setdefault(unit.streams, Tally()).add(unit)
+        self.units, self._edges = [], []
 
     def suspended(self, unit: Unit, marks: NDArray[np.int32] | None = None) -> NDArray[np.int32]:
         """The rows of a stream that wait and are live at the marks, or when the last batch began."""
         marks, s = self.router.floor[0] if marks is None else marks, unit.streams[0]
         found = [edge.blacklist.rows(marks)[:, 0] for edge in unit.edges if edge.blacklist.waiting]
-        rows = np.concatenate(
-            (self._pending[unit.streams][:, 0] if unit.streams in self._pending else NONE, *found)
-        )
+        pending = self.visits.pending.get(unit.streams)
+        rows = np.concatenate((NONE if pending is None else pending[:, 0], *found))
         return rows[rows - marks[s] >= 0]
 
     def hidden(self, unit: Unit) -> NDArray[np.int32]:
@@ -179,73 +185,51 @@ class Suspension:
 
     def begin(self, lows: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
         """Begin a batch: what has left its window need not wait any longer."""
-        if not self._watching:
+        if not self.watching:
             for edge in self._edges:
                 edge.resting = max(0, edge.resting - 1)
             return
-        start, floor = time.perf_counter(), self.router.floor
-        self._parts, self._revealed = {}, {}
-        for edge in self._edges:
-            if edge.blacklist.waiting:
-                edge.blacklist.begin(floor[0], lows, counts)
+        start, floor = self.clock(), self.router.floor
+        self.visits.begin()
+        self._begin_blacklists(floor[0], lows, counts)
+        for unit, edge in self._restraint.consider(self.units, lows, counts):
+            count = max(RELEASED, edge.blacklist.waiting // PART)
+            self.visits.judge_anew(unit, edge.wake_some(floor[0], count))
         if self._new > max(SOME, int((counts - lows).sum()) // LATE):
             self._new = 0
-            if self._whole and self._allowed:
+            if self.visits.whole:
                 suspend_late(self.units, floor)
-        if self._allowed:
-            for unit in self.units:
-                for edge in unit.edges:
-                    self._consider(unit, edge)
-        else:
-            self._let_go()
-        self.seconds += time.perf_counter() - start
+        spent = self.clock() - start
+        self.visits.seconds += spent
+        bill(self._edges, spent)
 
-    def _let_go(self) -> None:
-        """Nothing is judged: what waits at one edge comes back with this batch. All at once would delay it."""
-        for unit in self.units:
-            for edge in unit.edges:
-                if edge.blacklist.waiting:
-                    self._wake_all(unit, edge)
-                    return
+    def _begin_blacklists(
+        self, floor: NDArray[np.int32], lows: NDArray[np.int64], counts: NDArray[np.int64]
+    ) -> None:
+        table = self._blacklists
+        at = begin_rings(table, 0, lows, counts, floor)
+        while at < len(table):
+            self._edges[at].blacklist.make_room(floor)
+            at = begin_rings(table, at + 1, lows, counts, floor)
+        for edge in self._edges:
+            edge.blacklist.begun()
 
-    def _wake_all(self, unit: Unit, edge: Edge) -> None:
-        """Let nothing wait at an edge: it is judged anew by the others."""
-        rows = edge.blacklist.wake_all(self.router.floor[0])
-        edge.resumed += len(rows)
-        self._pending[unit.streams] = np.concatenate((*self._waiting(unit.streams), rows))
+    def _judge_anew(self, unit: Unit, edge: Edge) -> None:
+        """Let nothing wait at an edge: it is judged by the others."""
+        self.visits.judge_anew(unit, edge.wake_all(self.router.floor[0]))
 
-    def review(self) -> None:
-        """Now and then: give memory back."""
-        for unit in self.units:
-            for edge in unit.edges:
-                edge.blacklist.review(self.router.floor[0])
-        self._dropped.review(self.router.floor[0])
-
-    def _consider(self, unit: Unit, edge: Edge) -> None:
-        """Now and then the policy is asked whether an edge is worth its while."""
-        if edge.resting > 0:
-            edge.resting -= 1
-            return
-        edge.batches += 1
-        if edge.batches >= TRIAL and edge.judged + edge.looked:
-            edge.worth = unit.look(self.router.binder.nested)
-            spared = max(0, edge.failed - edge.returned) * edge.worth
-            self._payoff.count(spared, edge.judged + edge.looked + VISIT * edge.batches)
-            edge.patience = max(0, int(self.policy.rest(edge)))
-            edge.rest(edge.patience)
-            if edge.resting and 0 < RELEASED * edge.blacklist.waiting <= edge.judged:
-                self._wake_all(unit, edge)
-            edge.batches = edge.judged = edge.failed = edge.returned = edge.looked = 0
-
-    def hold(self, parts: Sequence[Part]) -> bool:
-        """A batch's rows are about to be stored; whether they are to be linked later, when they are visited."""
+    def hold(self, parts: Sequence[Part]) -> Collection[int]:
+        """A batch's rows are about to be stored; of which streams they are to be linked later, by a visit."""
         if not self._loaded and any(part.stream not in self._static for part in parts):
             self._loaded = True
             self._end_loading()
-        if self._watching:
-            self._parts = {part.stream: part for part in parts}
-            self._new += sum(len(part.events) for part in parts)
-        return self._watching
+        if not self.watching:
+            return ()
+        self.visits.take(parts)
+        for part in parts:
+            self._new += len(part.events)
+            self._rows[part.stream].arrived += len(part.events)
+        return self._visited
 
     def _end_loading(self) -> None:
         """Nobody need wait for static relations any more: their rows are there, or come first in this batch."""
@@ -254,109 +238,23 @@ class Suspension:
                 if edge.static:
                     edge.drop = partial(self._dropped.add, unit)
 
-    # -- visits ----------------------------------------------------------------------------------------------------
+    def done(self, events: int) -> None:
+        """A batch is over: see what it made, and what it took."""
+        work = float(events)
+        for unit in self.units:
+            if unit.stair is not None:
+                made = len(unit.stair)
+                unit.made += made
+                work += made * unit.weight
+        if self._edges:
+            spent = self.clock() - self._begun - (self.seconds - self._spent)
+            self._payoff.note(work, spent)
 
-    def _visit_rows(self, unit: Unit) -> None:
-        """Wake rows of a stream, and judge those that arrive; from now on the others can be found."""
-        start, router = time.perf_counter(), self.router
-        s, state = unit.streams[0], unit.state
-        assert state is not None
-        woken = self._woken(unit)
-        if len(woken):
-            self._revealed[s] = woken[:, 0]
-            self._revival.rows(unit, woken[:, 0], self._before())
-        part = self._parts.get(s)
-        if part is not None:
-            first, n = state.base.base, len(part.events)
-            flags = np.ones(n, np.uint8) if part.kept is None else part.kept.copy()
-            if unit.edges:
-                rows = np.arange(first, first + n).astype(np.int32).reshape(-1, 1)
-                keys = partial(_arriving_keys, state, part.keys, first, n)
-                unit.suspended += self._judge(unit, rows, keys, router.marks, part.events, flags)
-            for leaf in state.stairs.values():
-                admit(leaf.state, part.events, flags)
-            unit.arrived += n
-        self.seconds += time.perf_counter() - start
-
-    def _visit_composites(self, unit: Unit) -> None:
-        """The same for composites that are about to be stored."""
-        start, stair = time.perf_counter(), unit.stair
-        assert stair is not None
-        woken = self._woken(unit)  # first: what this batch suspends was judged by all that it has brought
-        low, high = stair.delta
-        unit.arrived += high - low
-        if low < high and self._whole:
-            rows = np.empty((high - low, stair.components), np.int32)
-            read_entries(stair.state, low, rows)
-            moments = stair.state[2][low - stair.base : high - stair.base].copy()
-            flags = np.ones(high - low, np.uint8)
-            failed = self._judge(unit, rows, partial(_keys, rows), self.router.marks, moments, flags)
-            if failed:
-                unit.suspended += failed
-                keep(stair.state, low, flags)
-                stair.delta = low, stair.tail
-        if len(woken):
-            self._revival.composites(unit, woken, self._before())
-        self.seconds += time.perf_counter() - start
-
-    def _woken(self, unit: Unit) -> Rows:
-        """Entries that waited for something which this batch has brought, and wait for nothing else."""
-        floor, found = self._now, self._waiting(unit.streams)
-        for edge in unit.edges:
-            if edge.blacklist.waiting:
-                opposite = edge.opposite
-                keys = edge.presence.fresh(
-                    self._revealed.get(opposite[0], NONE) if len(opposite) == 1 else NONE
-                )
-                if len(keys):
-                    edge.looked += len(keys)
-                    found.append(edge.blacklist.wake(keys, floor[0]))
-                    edge.returned += len(found[-1])
-                    edge.resumed += len(found[-1])
-                if edge.drop is not None:  # what is left of loading
-                    edge.drop(edge.blacklist.wake_all(floor[0]))
-        if not any(map(len, found)):
-            return np.empty((0, len(unit.streams)), np.int32)
-        rows = np.concatenate(found)
-        flags, moments = np.ones(len(rows), np.uint8), np.zeros(len(rows), np.int32)
-        self._judge(unit, rows, partial(_keys, rows), floor, moments, flags)
-        return rows[flags.view(np.bool_)]
-
-    def _waiting(self, streams: Streams) -> list[Rows]:
-        """What is to be judged anew, once, without what is dead."""
-        if streams not in self._pending:
-            return []
-        rows = self._pending.pop(streams)
-        return [rows[(rows - self._now[0, list(streams)] >= 0).all(axis=1)]]
-
-    @staticmethod
-    def _judge(
-        unit: Unit,
-        rows: Rows,
-        keys: Callable[[Edge], Keys],
-        marks: Marks,
-        moments: NDArray[np.int32],
-        flags: NDArray[np.uint8],
-    ) -> int:
-        """Suspend entries for which something is missing, and clear their flags; how many."""
-        before = left = int(np.count_nonzero(flags))
-        for edge in unit.edges:
-            if left and edge.awake:
-                failed = edge.judge(rows, keys(edge), marks, moments, flags)
-                edge.judged += left
-                edge.failed += failed
-                left -= failed
-        return before - left
-
-    @property
-    def _now(self) -> Marks:
-        """The marks at the first event of the batch: what is dead by these is so for all of it."""
-        return self.router.marks[:1] if len(self.router.marks) else self.router.floor
-
-    def _before(self) -> Marks:
-        """Marks for entries older than every event of the batch, which meet only their like: nothing that has come
-        with the batch is live by these."""
-        return np.vstack((self._now, self.router.newest.astype(np.int32)))
+    def review(self) -> None:
+        """Now and then: give memory back."""
+        for edge in self._edges:
+            edge.blacklist.review(self.router.floor[0])
+        self._dropped.review(self.router.floor[0])
 
     # -- between batches -------------------------------------------------------------------------------------------
 
@@ -375,34 +273,23 @@ class Suspension:
         for unit in self.units:
             for edge in unit.edges if unit.state is not None else ():
                 if edge.blacklist.waiting:
-                    self._wake_all(unit, edge)
+                    self._judge_anew(unit, edge)
 
     def _release_composites(self) -> None:
         for unit in self.units:
             for edge in unit.edges if unit.stair is not None else ():
                 if edge.blacklist.waiting:
-                    found = edge.blacklist.wake_all(self.router.floor[0])
-                    edge.resumed += len(found)
-                    self._revival.composites(unit, found, self.router.filling_marks())
+                    found = edge.wake_all(self.router.floor[0])
+                    self.visits.revival.composites(unit, found, self.router.filling_marks())
 
     def _release_rows(self) -> None:
-        if self._pending:  # the plan was changed twice in a row
+        if self.visits.pending:  # the plan was changed twice in a row
             self.prepare()
         for unit in self.units:
             if unit.state is not None:
                 rows = self.suspended(unit)
-                self._pending.pop(unit.streams, None)
+                self.visits.pending.pop(unit.streams, None)
                 for edge in unit.edges:
-                    edge.resumed += len(edge.blacklist.wake_all(self.router.floor[0]))
+                    edge.wake_all(self.router.floor[0])
                 if len(rows):
-                    self._revival.rows(unit, rows, self.router.filling_marks())
-
-
-def _keys(rows: Rows, edge: Edge) -> Keys:
-    """The keys that entries wait for at an edge."""
-    return keys_of(edge.parts, rows)
-
-
-def _arriving_keys(state: StreamState, by_class: dict[int, Keys], first: int, n: int, edge: Edge) -> Keys:
-    """The same for rows that arrive."""
-    return state.keys(Key(edge.classes), by_class, first, n)
+                    self.visits.revival.rows(unit, rows, self.router.filling_marks())

@@ -120,7 +120,16 @@ class Theta:
 
     def _ranges(self, mine: Rows) -> Iterator[tuple[Rows, Rows]]:
         """By the sorted index: every entry with the rows in the range that the predicate implies."""
-        assert self.form is not None and self.index is not None
+        assert self.index is not None
+        lower, upper = self.bounds(mine)
+        start: tuple[int, int, int] | None = (0, 0, -1)
+        while start is not None:
+            which, rows, start = self.index.candidates(lower, upper, start, LIMIT)
+            yield which, rows
+
+    def bounds(self, mine: Rows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The range in which the predicate wants the indexed value, for each combination of rows."""
+        assert self.form is not None
         by_name = {state.name: state for state in self.states}
 
         def get(stream: str, column: str) -> Column:
@@ -138,7 +147,4 @@ class Theta:
             if self.form.upper is None
             else as_bounds(self.form.upper.evaluate(get), n, np.nan)
         )
-        start: tuple[int, int, int] | None = (0, 0, -1)
-        while start is not None:
-            which, rows, start = self.index.candidates(lower, upper, start, LIMIT)
-            yield which, rows
+        return lower, upper

@@ -70,10 +70,12 @@ class Tracks(ABC):
         old = {}  # stays as it is until nothing can fail any more
         if self.tracks and self.tracks[-1].born is None:
             old = {wanted: stair for wanted, stair in self.stairs.items() if not stair.partial}
-        stairs, new = self._stairs(table, old, holes=not fresh)
+        stairs, new = self._stairs(table, old)
         track = self._track(plan, table, stairs)
         kept = {id(stair) for stair in stairs.values()}
         dropped = [stair for stair in self.every_stair if id(stair) not in kept]
+        if not fresh:
+            _open(new, dropped)
         self._use([track])
         return new, dropped
 
@@ -84,7 +86,7 @@ class Tracks(ABC):
         """
         self.release(rows=True)
         table = self.compiler.compile(plan)
-        stairs, new = self._stairs(table, {}, holes=False)
+        stairs, new = self._stairs(table, {})
         for stair in new:
             stair.partial = True
         track = self._track(plan, table, stairs, born=counts.copy())
@@ -112,7 +114,7 @@ class Tracks(ABC):
         if not hybrid.tasks:
             return False
         old = older.stairs if sharing else {evolve(k, former=True): v for k, v in older.stairs.items()}
-        stairs, new = self._stairs(hybrid.table, old, holes=False)
+        stairs, new = self._stairs(hybrid.table, old)
         # What only the old plan has will lack what it does not owe, and the new ones lack what was there before.
         wanted = set(table.stairs)
         former = [stair for name, stair in stairs.items() if name not in wanted]
@@ -177,7 +179,7 @@ class Tracks(ABC):
             self._unite(track)
 
     def _stairs(
-        self, table: RoutingTable, old: dict[StairId, Stair], holes: bool
+        self, table: RoutingTable, old: dict[StairId, Stair]
     ) -> tuple[dict[StairId, Stair], list[Stair]]:
         """The STAIRs of a routing table: those of ``old``, or new ones, which are listed apart."""
         stairs: dict[StairId, Stair] = {}
@@ -186,8 +188,6 @@ class Tracks(ABC):
             stair = old.get(wanted)
             if stair is None:
                 stair = self._make(wanted, self.binder.carrier(wanted))
-                if holes:
-                    stair.open()
                 new.append(stair)
             stairs[wanted] = stair
         return stairs, new
@@ -242,3 +242,21 @@ class Tracks(ABC):
     @abstractmethod
     def fill(self, stair: Stair, keys: Keys) -> None:
         """Fill holes of a STAIR."""
+
+
+def _open(new: list[Stair], dropped: list[Stair]) -> None:
+    """Make new STAIRs consist of holes; they take the arrays of dropped ones where these will do.
+
+    Those that need memory come first: where there is none, nothing was taken yet.
+    """
+    free = list(dropped)
+    heirs = []
+    for stair in new:
+        heirloom = next((other for other in free if stair.may_inherit(other)), None)
+        if heirloom is None:
+            stair.open()
+        else:
+            free.remove(heirloom)
+            heirs.append((stair, heirloom))
+    for stair, heirloom in heirs:
+        stair.open(heirloom)

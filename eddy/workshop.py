@@ -9,6 +9,7 @@ import numpy as np
 
 from eddy.box import Box
 from eddy.chain_plan import Subtractions, parse_subtractions
+from eddy.demand import check_feedback
 from eddy.intake import stored_columns
 from eddy.itinerary import Compiler
 from eddy.leaf import StreamState
@@ -22,6 +23,7 @@ from eddy.router import Router
 from eddy.strings import StringPool
 from eddy.types import INT64, Array
 from eddy.windows import Unbounded
+from policies import Feedback
 from stairs import SortedIndex
 
 
@@ -56,6 +58,11 @@ class Workshop:
             if name in (self.given or ()):
                 kinds[i] = GIVEN
         return kinds, params
+
+    def check(self, feedback: Feedback, plan: Any) -> None:
+        """Refuse a feedback policy that cannot judge under a plan. (Differences judge nothing.)"""
+        if feedback.watches and self.query.base is None:
+            check_feedback(feedback, self.compiler, plan)
 
     def stream(self, number: int, first_row: int) -> StreamState:
         """An empty stream whose rows begin with this number."""

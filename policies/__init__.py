@@ -17,9 +17,26 @@ from policies.migration import (
     MovingState,
     ParallelTrack,
 )
-from policies.routing import Fixed, Routing
+from policies.routing import (
+    Auto,
+    Base,
+    Card,
+    Choice,
+    Fixed,
+    Greedy,
+    Lottery,
+    Pop,
+    Random,
+    Routing,
+    Skinner,
+    View,
+)
 
 __all__ = [
+    "Auto",
+    "Base",
+    "Card",
+    "Choice",
     "Doe",
     "EagerStairs",
     "Feedback",
@@ -27,12 +44,18 @@ __all__ = [
     "Ghm",
     "Gms",
     "Gpt",
+    "Greedy",
     "HybMig",
     "Jisc",
+    "Lottery",
     "Migration",
     "Mns",
     "MovingState",
     "NoFeedback",
     "ParallelTrack",
+    "Pop",
+    "Random",
     "Routing",
+    "Skinner",
+    "View",
 ]

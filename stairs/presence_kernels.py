@@ -1,7 +1,8 @@
 """Whether a STAIR has a live entry with some key, or with some part of its key.
 
-``flags[i]`` is 1 for each thing to look for; it becomes 0 where no entry is live at ``marks[moments[i]]``. Marks never
-go down, so an entry that comes later in the batch, and is live then, counts too.
+What is looked for are the keys, by a recipe, of entries with flag 1. Those for which no entry is live at
+``marks[moments[i]]`` get the flag ``lacking``; kernels return how many. Marks never go down, so an entry that comes
+later in the batch, and is live then, counts too.
 """
 
 from __future__ import annotations
@@ -11,97 +12,98 @@ import numpy as np
 
 from stairs.kernel import kernel, part
 from stairs.layout import FLAGS, INTS, KEY_HIGH, KEY_LOW, LONGS, LOW, NEXT, RECORDS, ROWS, SHIFT, STATE
-from stairs.probe_kernels import bucket
+from stairs.probe_kernels import bucket_of
+from stairs.recipe_kernels import RECIPE, key_by
+from stairs.ring_kernels import is_live
 
 DIRECTORY = nb.types.Tuple((INTS, INTS, INTS))
 """Of a part of the key: bucket heads, and for each slot of the ring the next older entry of the bucket and a tag, which
 is 32 bits of the part. Two parts with one tag look alike, so that one may seem to be there that is not."""
 
 
-@part
-def is_live(records, slot, entry, streams, marks, moment):
-    """An entry in some chain, all of whose components are live at that moment."""
-    live = records[slot, NEXT] != np.int32(entry)
-    for j in range(streams.shape[0]):
-        live &= np.int32(records[slot, ROWS + j] - marks[moment, streams[j]]) >= 0
-    return live
-
-
-@kernel(nb.void(STATE, LONGS, LONGS, RECORDS, INTS, FLAGS))
-def find_keys(state, streams, keys, marks, moments, flags):
+@kernel(nb.int64(STATE, LONGS, RECIPE, RECORDS, RECORDS, INTS, FLAGS, nb.uint8))
+def find_keys(state, streams, recipe, rows, marks, moments, flags, lacking):
     """Look for whole keys, in the chains of the ring itself."""
     records, heads, _, meta = state
     mask, low, shift, leaf = records.shape[0] - 1, np.int32(meta[LOW]), meta[SHIFT], streams.shape[0] == 1
-    for i in range(keys.shape[0]):
-        if flags[i] == 0:
+    failed = 0
+    for i in range(rows.shape[0]):
+        if flags[i] != 1:
             continue
-        key_low, key_high = np.int32(keys[i]), np.int32(keys[i] >> 32)
-        moment = np.int64(moments[i])
-        entry = heads[np.uint64(bucket(key_low, key_high, shift))]
-        flags[i] = 0
-        while np.int32(entry - low) >= 0:
+        key = key_by(recipe, rows, i * rows.shape[1])
+        key_low, key_high = np.int32(key), np.int32(key >> 32)
+        entry, moment, found = heads[np.uint64(bucket_of(key, shift))], np.int64(moments[i]), False
+        while np.int32(entry - low) >= 0 and not found:
             slot = np.uint64(entry & mask)
-            if records[slot, KEY_LOW] == key_low and records[slot, KEY_HIGH] == key_high:
-                if is_live(records, slot, entry, streams, marks, moment):
-                    flags[i] = 1
-                    break
             if leaf and np.int32(records[slot, ROWS] - marks[moment, streams[0]]) < 0:
                 break  # older rows are dead too
+            if records[slot, KEY_LOW] == key_low and records[slot, KEY_HIGH] == key_high:
+                found = is_live(records, slot, entry, streams, marks[moment], False)
             entry = records[slot, NEXT]
+        if not found:
+            flags[i] = lacking
+            failed += 1
+    return failed
+
+
+@part
+def scatter(key):
+    """A part of a key, mixed well."""
+    x = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
+    return x ^ (x >> np.uint64(29))
 
 
 @part
 def part_bucket(key, size):
     """Where a part belongs among ``size`` (a power of two) heads, and its tag."""
-    x = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
-    x = (x ^ (x >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
-    x = x ^ (x >> np.uint64(29))
+    x = scatter(key)
     return x & np.uint64(size - 1), np.int32(x >> np.uint64(32))
 
 
-@kernel(nb.void(STATE, nb.int64, LONGS, DIRECTORY))
-def enter_parts(state, start, keys, directory):
-    """Enter the entries from ``start`` on, whose parts are ``keys``, into a directory."""
+@kernel(nb.void(STATE, nb.int64, nb.int64, RECIPE, DIRECTORY))
+def enter_parts(state, start, stop, recipe, directory):
+    """Enter the entries start..stop into a directory, under their parts by the recipe."""
     heads, nexts, tags = directory
-    meta = state[3]
-    mask, low = state[0].shape[0] - 1, np.int32(meta[LOW])
-    for i in range(keys.shape[0]):
-        entry = np.int32(start + i)
+    records, meta = state[0], state[3]
+    mask, width, low = records.shape[0] - 1, records.shape[1], np.int32(meta[LOW])
+    for entry in range(start, stop):
         slot = np.uint64(entry & mask)
-        head, tag = part_bucket(keys[i], heads.shape[0])
+        head, tag = part_bucket(key_by(recipe, records, np.int64(slot) * width + ROWS), heads.shape[0])
         older = heads[head]
         nexts[slot] = older if np.int32(older - low) >= 0 else np.int32(low - 1)
         tags[slot] = tag
-        heads[head] = entry
+        heads[head] = np.int32(entry)
 
 
-@kernel(nb.void(STATE, LONGS, DIRECTORY, LONGS, RECORDS, INTS, FLAGS))
-def find_parts(state, streams, directory, keys, marks, moments, flags):
+@kernel(nb.int64(STATE, LONGS, DIRECTORY, RECIPE, RECORDS, RECORDS, INTS, FLAGS, nb.uint8))
+def find_parts(state, streams, directory, recipe, rows, marks, moments, flags, lacking):
     """Look for parts, in a directory that knows all entries."""
     heads, nexts, tags = directory
     records, _, _, meta = state
-    mask, low = records.shape[0] - 1, np.int32(meta[LOW])
-    for i in range(keys.shape[0]):
-        if flags[i] == 0:
+    mask, low, failed = records.shape[0] - 1, np.int32(meta[LOW]), 0
+    for i in range(rows.shape[0]):
+        if flags[i] != 1:
             continue
-        head, tag = part_bucket(keys[i], heads.shape[0])
-        entry = heads[head]
-        flags[i] = 0
-        while np.int32(entry - low) >= 0:
+        head, tag = part_bucket(key_by(recipe, rows, i * rows.shape[1]), heads.shape[0])
+        entry, moment, found = heads[head], np.int64(moments[i]), False
+        while np.int32(entry - low) >= 0 and not found:
             slot = np.uint64(entry & mask)
-            if tags[slot] == tag and is_live(records, slot, entry, streams, marks, moments[i]):
-                flags[i] = 1
-                break
+            found = tags[slot] == tag and is_live(records, slot, entry, streams, marks[moment], False)
             entry = nexts[slot]
+        if not found:
+            flags[i] = lacking
+            failed += 1
+    return failed
 
 
-@kernel(nb.int64(STATE, LONGS, RECORDS, nb.int64, nb.int64, nb.int64))
-def find_any(state, streams, marks, moment, first, last):
+@kernel(nb.int64(STATE, LONGS, INTS, nb.int64, nb.int64))
+def find_any(state, streams, marks, first, last):
     """The newest entry from ``last`` down to ``first`` that is linked and live; below ``first`` there is none."""
     records = state[0]
     mask = records.shape[0] - 1
     while last >= first:
-        if is_live(records, np.uint64(last & mask), last, streams, marks, moment):
+        if is_live(records, np.uint64(last & mask), last, streams, marks, False):
             break
         last -= 1
     return last
@@ -110,34 +112,37 @@ def find_any(state, streams, marks, moment, first, last):
 @part
 def two_bits(key, size):
     """The two bits of a part in a filter of ``size`` bytes (a power of two)."""
-    x = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
-    x = (x ^ (x >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
-    x = x ^ (x >> np.uint64(29))
+    x = scatter(key)
     mask = np.uint64(8 * size - 1)
     return x & mask, (x >> np.uint64(32)) & mask
 
 
-@kernel(nb.int64(STATE, LONGS, nb.int64, LONGS, RECORDS, nb.int64, FLAGS))
-def enter_bits(state, streams, start, keys, marks, moment, bits):
-    """Enter the parts of the live entries from ``start`` on, which are ``keys``, into a Bloom filter; how many."""
+@kernel(nb.int64(STATE, LONGS, nb.int64, nb.int64, RECIPE, INTS, FLAGS))
+def enter_bits(state, streams, start, stop, recipe, marks, bits):
+    """Enter the parts of the live ones among the entries start..stop into a Bloom filter; how many."""
     records, entered = state[0], 0
-    mask, seven = records.shape[0] - 1, np.uint64(7)
-    for i in range(keys.shape[0]):
-        entry = start + i
-        if is_live(records, np.uint64(entry & mask), entry, streams, marks, moment):
-            one, two = two_bits(keys[i], bits.shape[0])
+    mask, width, seven = records.shape[0] - 1, records.shape[1], np.uint64(7)
+    for entry in range(start, stop):
+        slot = np.uint64(entry & mask)
+        if is_live(records, slot, entry, streams, marks, False):
+            one, two = two_bits(key_by(recipe, records, np.int64(slot) * width + ROWS), bits.shape[0])
             bits[one >> np.uint64(3)] |= np.uint8(1) << np.uint8(one & seven)
             bits[two >> np.uint64(3)] |= np.uint8(1) << np.uint8(two & seven)
             entered += 1
     return entered
 
 
-@kernel(nb.void(FLAGS, LONGS, FLAGS))
-def find_bits(bits, keys, flags):
-    """Clear the flags of parts that are surely not in a Bloom filter."""
-    seven = np.uint64(7)
-    for i in range(keys.shape[0]):
-        one, two = two_bits(keys[i], bits.shape[0])
+@kernel(nb.int64(FLAGS, RECIPE, RECORDS, FLAGS, nb.uint8))
+def find_bits(bits, recipe, rows, flags, lacking):
+    """Look for parts in a Bloom filter: what is not there is surely lacking."""
+    seven, failed = np.uint64(7), 0
+    for i in range(rows.shape[0]):
+        if flags[i] != 1:
+            continue
+        one, two = two_bits(key_by(recipe, rows, i * rows.shape[1]), bits.shape[0])
         first = (bits[one >> np.uint64(3)] >> np.uint8(one & seven)) & np.uint8(1)
         second = (bits[two >> np.uint64(3)] >> np.uint8(two & seven)) & np.uint8(1)
-        flags[i] &= first & second
+        if first & second == 0:
+            flags[i] = lacking
+            failed += 1
+    return failed

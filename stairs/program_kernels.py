@@ -49,7 +49,14 @@ give the delta its keys; LINK puts it into its chains; ASK is always left to the
 OPERATION, OUT, SOURCE, TARGET, KIND, PLACE, STREAMS, MIXED = range(8)
 """Columns of an instruction: rings by the address of their meta, arrays by their own. FETCH: SOURCE is the component,
 TARGET the leaf. NUMBER: SOURCE is the component."""
-INSTRUCTION = 8
+AFTER, UPTO = 8, 9
+"""Which part of the source's delta a join takes, in WHOLE-ths: from AFTER to UPTO."""
+PROBES, MATCHES = 10, 11
+"""Source entries that a join has taken so far, and what came of them."""
+INSTRUCTION = 12
+
+WHOLE_BITS = 16
+WHOLE = 1 << WHOLE_BITS
 
 NESTED = len(ARRIVING)
 """The KIND of a join by nested loops; that of a probe is its place in ARRIVING."""
@@ -64,8 +71,8 @@ def kind_of(sources: int, targets: int, nested: bool) -> int:
 PROBE_1_1, PROBE_1_2, PROBE_2_1 = ARRIVING[1, 1], ARRIVING[1, 2], ARRIVING[2, 1]
 PROBE_3_1, PROBE_1_3, PROBE_ANY = ARRIVING[3, 1], ARRIVING[1, 3], ARRIVING[0, 0]
 
-RESUMED = 4
-"""Field of the cursor after those of a probe: 1 if the run goes on in the middle of a join."""
+RESUMED, MATCHED = 4, 5
+"""Fields of the cursor after those of a probe: 1 if the run goes on in the middle of a join; all matches so far."""
 
 
 @intrinsic
@@ -78,6 +85,13 @@ def copy_bytes(typingctx: Any, to: Any, start: Any, count: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(types.int64, types.int64, types.int64), codegen
+
+
+@part
+def part_of(start, stop, after, upto):
+    """The entries that a join takes of start..stop. Parts that follow each other leave none out."""
+    count = stop - start
+    return start + ((count * after) >> WHOLE_BITS), start + ((count * upto) >> WHOLE_BITS)
 
 
 @part
@@ -138,14 +152,20 @@ def run(program, at, stop, results, marks, cursor, waiting):
         elif operation == JOIN:
             if cursor[RESUMED] == 0:
                 source = meta_at(order[SOURCE])
-                if source[FROM] == source[TO]:
+                first, last = part_of(source[FROM], source[TO], order[AFTER], order[UPTO])
+                if first == last:
                     at += 1
                     continue
                 if meta_at(order[TARGET])[HOLES] != 0:
                     return at
-                cursor[0], cursor[1], cursor[2], cursor[3] = source[FROM], source[TO], 0, 0
+                cursor[0], cursor[1], cursor[2], cursor[3] = first, last, 0, 0
+                order[PROBES] += last - first
             cursor[RESUMED] = 1
-            if join(order, out, marks, cursor, waiting) == 0:
+            before = meta[TAIL]
+            done = join(order, out, marks, cursor, waiting)
+            order[MATCHES] += meta[TAIL] - before
+            cursor[MATCHED] += meta[TAIL] - before
+            if done == 0:
                 return at
             cursor[RESUMED] = 0
         elif operation == END:

@@ -155,6 +155,17 @@ class Ring:
             move(self.state, records, heads)
         self._hold(records, heads, self.state[2])
 
+    def inherit(self, other: Ring) -> None:
+        """Take the arrays of a ring that nobody needs any more, which is left empty (while this one is empty).
+
+        Memory that was used before costs nothing to touch, and nothing need be cleared: ids go on from the other's, so
+        that whatever it left behind is below the low-water id.
+        """
+        self._hold(*other.state[:3])
+        self.meta[[LOW, TAIL, BASE, FROM, TO]] = other.tail
+        other._hold(*other._allocate(SMALLEST), np.empty(SMALLEST, np.int32))
+        other.meta[LOW] = other.meta[BASE] = other.tail
+
     def reserve(self, n: int) -> None:
         """Make room for n more entries of this batch, by growing."""
         records, heads, events, meta = self.state

@@ -42,7 +42,8 @@ class Stair(Ring):
 
     ``filler`` is called with this STAIR and an array of hole keys to append and link their composites; the router
     sets it. Holes are known by the key that the *carrying* component has in ``carrier``, one of its leaves; that may
-    be a part of this STAIR's own key. ``component`` is None when it is the whole.
+    be a part of this STAIR's own key. ``component`` is None when it is the whole. ``composite``: its entry ids are its
+    own, though it has no carrier and so no holes.
     """
 
     def __init__(
@@ -52,12 +53,13 @@ class Stair(Ring):
         first: int = 0,
         carrier: Stair | None = None,
         component: int | None = None,
+        composite: bool = False,
     ) -> None:
         super().__init__(len(streams), first=first)
         self.name = name
         self.streams = np.array(streams, np.int64)
         self.stream_list = streams
-        self.leaf = carrier is None
+        self.leaf = carrier is None and not composite
         self.carrier = carrier
         self.component = component
         self.partial = False
@@ -103,14 +105,31 @@ class Stair(Ring):
         ages = 0 if self.leaf else self._ages.nbytes
         return super().nbytes + ages + (self.holes.nbytes if self.holes else 0)
 
-    def open(self) -> None:
-        """Make every key a hole that the carrying leaf has a row for now (the STAIR is empty).
+    @property
+    def slots_to_open(self) -> int:
+        """Slots for as many composites as there are rows now, since growing later would delay a batch.
 
-        It gets slots for as many composites as there are rows now, since growing later would delay a batch; slots that
-        stay empty are given back when it is complete.
+        Those that stay empty are given back when the STAIR is complete.
         """
         assert self.carrier is not None
-        self.resize(power_of_two(int((self.carrier.tail - self.carrier.low) / FULLEST)))
+        return power_of_two(int((self.carrier.tail - self.carrier.low) / FULLEST))
+
+    def may_inherit(self, other: Stair) -> bool:
+        """Whether the other's arrays are such as this one needs when it is opened."""
+        wanted = self.slots_to_open
+        return self.components == other.components and wanted <= other.capacity <= 2 * wanted
+
+    def open(self, heirloom: Stair | None = None) -> None:
+        """Make every key a hole that the carrying leaf has a row for now (the STAIR is empty).
+
+        ``heirloom``: a STAIR that is not needed any more and whose arrays it `may_inherit`.
+        """
+        assert self.carrier is not None
+        if heirloom is None:
+            self.resize(self.slots_to_open)
+        else:
+            self.inherit(heirloom)
+            self._refreshed = heirloom._refreshed
         self.holes = Holes(self.carrier, self.carrier.tail)
         self.close_if_done()
 

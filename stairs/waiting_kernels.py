@@ -1,4 +1,4 @@
-"""Rows that wait: out of a leaf's chains and into them again, into a blacklist and out of it.
+"""Entries that wait: into a blacklist, and out of it when something has come that they wait for.
 
 A blacklist is a ring of entries, rows or composites, each under the key of what it waits for.
 """
@@ -8,7 +8,8 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-from stairs.kernel import kernel
+from stairs.flat import get_key
+from stairs.kernel import kernel, part
 from stairs.key_kernels import following
 from stairs.layout import (
     BASE,
@@ -25,78 +26,103 @@ from stairs.layout import (
     STATE,
     TAIL,
 )
-from stairs.probe_kernels import bucket
+from stairs.probe_kernels import bucket_of
+from stairs.recipe_kernels import RECIPE, key_by
 from stairs.ring_kernels import is_live
 
 
-@kernel(nb.void(STATE, INTS, FLAGS))
-def admit(leaf, events, chosen):
-    """Link the chosen rows of this batch, which are in no chain so far; ``events`` are those of all its rows."""
-    records, heads, own_events, meta = leaf
-    mask, shift, low = records.shape[0] - 1, meta[SHIFT], np.int32(meta[LOW])
-    for i in range(events.shape[0]):
-        if chosen[i] != 0:
-            row = np.int32(meta[BASE] + i)
-            slot = np.uint64(row & mask)
-            head = np.uint64(bucket(records[slot, KEY_LOW], records[slot, KEY_HIGH], shift))
-            older = heads[head]
-            records[slot, NEXT] = following(older, low)
-            heads[head] = row
-            own_events[i] = events[i]
+@kernel(nb.int64(STATE, RECIPE, RECORDS, FLAGS, nb.uint8))
+def put_by(blacklist, recipe, rows, flags, lacking):
+    """Let the entries wait that are flagged as lacking something, each under its key, and clear their flags.
 
-
-@kernel(nb.int64(STATE, INTS, nb.int64))
-def link_rows(leaf, rows, steps):
-    """Link rows of former batches at their places in the chains, which run from the newest row to the oldest.
-
-    Returns how many were linked before so many steps along chains were used up.
+    Returns how many; there is room for them.
     """
-    records, heads, _, meta = leaf
-    mask, shift, low = records.shape[0] - 1, meta[SHIFT], np.int32(meta[LOW])
+    records, heads, _, meta = blacklist
+    mask, shift, low, tail = records.shape[0] - 1, meta[SHIFT], np.int32(meta[LOW]), meta[TAIL]
     for i in range(rows.shape[0]):
-        row = rows[i]
-        slot = np.uint64(row & mask)
-        head = np.uint64(bucket(records[slot, KEY_LOW], records[slot, KEY_HIGH], shift))
-        older, newer = heads[head], row
-        while np.int32(older - low) >= 0 and np.int32(older - row) > 0:
-            newer = older
-            older = records[np.uint64(older & mask), NEXT]
-            steps -= 1
-        records[slot, NEXT] = following(older, low)
-        if newer == row:
-            heads[head] = row
-        else:
-            records[np.uint64(newer & mask), NEXT] = row
-        if steps < 0:
-            return i + 1
-    return rows.shape[0]
+        if flags[i] == lacking:
+            flags[i] = 0
+            key = key_by(recipe, rows, i * rows.shape[1])
+            slot = np.uint64(tail & mask)
+            records[slot, KEY_LOW], records[slot, KEY_HIGH] = np.int32(key), np.int32(key >> 32)
+            for j in range(rows.shape[1]):
+                records[slot, ROWS + j] = rows[i, j]
+            head = np.uint64(bucket_of(key, shift))
+            records[slot, NEXT] = following(heads[head], low)
+            heads[head] = np.int32(tail)
+            tail += 1
+    put = tail - meta[TAIL]
+    meta[TAIL] = tail
+    return put
 
 
-@kernel(nb.void(STATE, INTS))
-def relink(leaf, rows):
-    """The same by making all chains anew: for many rows, or long chains."""
-    records, heads, _, meta = leaf
-    mask, shift, low = records.shape[0] - 1, meta[SHIFT], np.int32(meta[LOW])
-    for i in range(rows.shape[0]):
-        records[np.uint64(rows[i] & mask), NEXT] = np.int32(low - 1)
-    for i in range(heads.shape[0]):
-        heads[i] = np.int32(low - 1)
-    for entry in range(meta[LOW], meta[TAIL]):
+@part
+def take(blacklist, streams, marks, key, out, taken):
+    """Take all entries with a key out of their chain; the rows of the live ones go to ``out`` from ``taken`` on."""
+    records, heads, _, meta = blacklist
+    mask, low = records.shape[0] - 1, np.int32(meta[LOW])
+    key_low, key_high = np.int32(key), np.int32(key >> 32)
+    head = np.uint64(bucket_of(key, meta[SHIFT]))
+    entry = heads[head]
+    newer, first = entry, True
+    while np.int32(entry - low) >= 0:
         slot = np.uint64(entry & mask)
-        if records[slot, NEXT] != np.int32(entry):
-            head = np.uint64(bucket(records[slot, KEY_LOW], records[slot, KEY_HIGH], shift))
-            records[slot, NEXT] = heads[head]
-            heads[head] = np.int32(entry)
+        older = records[slot, NEXT]
+        if records[slot, KEY_LOW] == key_low and records[slot, KEY_HIGH] == key_high:
+            if is_live(records, slot, entry, streams, marks, False):
+                for j in range(streams.shape[0]):
+                    out[taken, j] = records[slot, ROWS + j]
+                taken += 1
+            records[slot, NEXT] = entry
+            if first:
+                heads[head] = older
+            else:
+                records[np.uint64(newer & mask), NEXT] = older
+        else:
+            newer, first = entry, False
+        entry = older
+    return taken
 
 
-@kernel(nb.void(STATE, INTS, LONGS))
-def gather_keys(leaf, rows, out):
-    """The keys that rows have in a leaf."""
-    records = leaf[0]
-    mask = records.shape[0] - 1
-    for i in range(rows.shape[0]):
-        slot = np.uint64(rows[i] & mask)
-        out[i] = (np.int64(records[slot, KEY_HIGH]) << 32) | np.int64(np.uint32(records[slot, KEY_LOW]))
+@kernel(nb.int64(STATE, LONGS, INTS, STATE, RECIPE, RECORDS))
+def wake_for(blacklist, streams, marks, ring, recipe, out):
+    """Take out what waits for entries of this batch in a ring, by its own key if the recipe is empty; how many.
+
+    ``streams`` are those of what waits. Rows that were stored, but can not be found, wake nobody.
+    """
+    records, _, events, meta = ring
+    mask, width, taken = records.shape[0] - 1, records.shape[1], 0
+    leaf = width == ROWS + 1
+    for entry in range(meta[BASE], meta[TAIL]):
+        if leaf and events[entry - meta[BASE]] < 0:
+            continue
+        at = np.int64(entry & mask) * width
+        key = key_by(recipe, records, at + ROWS) if recipe.shape[0] > 0 else get_key(records, at)
+        taken = take(blacklist, streams, marks, key, out, taken)
+    return taken
+
+
+@kernel(nb.int64(STATE, LONGS, INTS, LONGS, RECORDS))
+def wake_by(blacklist, streams, marks, keys, out):
+    """The same for some keys."""
+    taken = 0
+    for i in range(keys.shape[0]):
+        taken = take(blacklist, streams, marks, keys[i], out, taken)
+    return taken
+
+
+@kernel(nb.int64(STATE, LONGS, INTS, nb.int64, RECORDS))
+def list_live(state, streams, marks, stop, out):
+    """The rows of all entries before ``stop`` that are in some chain and live; how many."""
+    records, _, _, meta = state
+    mask, found = records.shape[0] - 1, 0
+    for entry in range(meta[LOW], stop):
+        slot = np.uint64(entry & mask)
+        if is_live(records, slot, entry, streams, marks, False):
+            for j in range(streams.shape[0]):
+                out[found, j] = records[slot, ROWS + j]
+            found += 1
+    return found
 
 
 @kernel(nb.void(STATE, RECORDS, LONGS))
@@ -124,66 +150,3 @@ def read_entries(state, start, out):
         slot = np.uint64((start + i) & mask)
         for j in range(out.shape[1]):
             out[i, j] = records[slot, ROWS + j]
-
-
-@kernel(nb.int64(STATE, LONGS, INTS, LONGS, RECORDS))
-def take(blacklist, streams, marks, keys, out):
-    """Take all entries with one of these keys out of their chains; the rows of the live ones go to ``out``.
-
-    Returns how many.
-    """
-    records, heads, _, meta = blacklist
-    mask, shift, low, taken = records.shape[0] - 1, meta[SHIFT], np.int32(meta[LOW]), 0
-    for i in range(keys.shape[0]):
-        key_low, key_high = np.int32(keys[i]), np.int32(keys[i] >> 32)
-        head = np.uint64(bucket(key_low, key_high, shift))
-        entry = heads[head]
-        newer, first = entry, True
-        while np.int32(entry - low) >= 0:
-            slot = np.uint64(entry & mask)
-            older = records[slot, NEXT]
-            if records[slot, KEY_LOW] == key_low and records[slot, KEY_HIGH] == key_high:
-                if is_live(records, slot, entry, streams, marks, False):
-                    for j in range(streams.shape[0]):
-                        out[taken, j] = records[slot, ROWS + j]
-                    taken += 1
-                records[slot, NEXT] = entry
-                if first:
-                    heads[head] = older
-                else:
-                    records[np.uint64(newer & mask), NEXT] = older
-            else:
-                newer, first = entry, False
-            entry = older
-    return taken
-
-
-@kernel(nb.int64(STATE, LONGS, INTS, RECORDS))
-def list_live(state, streams, marks, out):
-    """The rows of all entries that are in some chain and live; how many."""
-    records, _, _, meta = state
-    mask, found = records.shape[0] - 1, 0
-    for entry in range(meta[LOW], meta[TAIL]):
-        slot = np.uint64(entry & mask)
-        if is_live(records, slot, entry, streams, marks, False):
-            for j in range(streams.shape[0]):
-                out[found, j] = records[slot, ROWS + j]
-            found += 1
-    return found
-
-
-@kernel(nb.int64(STATE, nb.int64, nb.int64, FLAGS))
-def hide(state, component, first, chosen):
-    """Take entries out of their chains whose component is a chosen row, counted from row ``first``; how many.
-
-    Their links are cleared; `relink` makes the chains anew.
-    """
-    records, _, _, meta = state
-    mask, hidden = records.shape[0] - 1, 0
-    for entry in range(meta[LOW], meta[TAIL]):
-        slot = np.uint64(entry & mask)
-        place = np.int64(np.int32(records[slot, ROWS + component] - np.int32(first)))
-        if 0 <= place < chosen.shape[0] and chosen[place] != 0 and records[slot, NEXT] != np.int32(entry):
-            records[slot, NEXT] = np.int32(entry)
-            hidden += 1
-    return hidden

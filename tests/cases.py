@@ -19,16 +19,22 @@ from policies import (
     Doe,
     EagerStairs,
     Feedback,
+    Fixed,
     Ghm,
     Gms,
     Gpt,
+    Greedy,
     HybMig,
     Jisc,
+    Lottery,
     Migration,
     Mns,
     MovingState,
     NoFeedback,
     ParallelTrack,
+    Random,
+    Routing,
+    Skinner,
 )
 from tests import naive
 
@@ -50,6 +56,16 @@ FEEDBACK = [
     Mns(1, "bloom", False),
 ]
 """Every feedback policy, with all that changes what it does."""
+
+ROUTING = [
+    Fixed(),
+    Random(5),
+    Lottery(6, draws=3),
+    Greedy(7, slack=0.0),
+    Skinner(4),
+    Skinner(9, composites=True),
+]
+"""Every kind of routing policy, asked often."""
 
 
 @frozen
@@ -81,6 +97,7 @@ class Case:
     batch_size: int = 4096
     technique: Migration = TECHNIQUES[0]
     feedback: Feedback = FEEDBACK[0]
+    routing: Routing = ROUTING[0]
     joins: str = "hash"
     door: str = "query"
     form: str = "list"
@@ -213,6 +230,7 @@ def make_engine(case, **options):
         "joins": case.joins,
         "migration": case.technique,
         "feedback": case.feedback,
+        "routing": case.routing,
         "memory": case.memory,
         "_first_row": case.first_row,
     }

@@ -152,6 +152,7 @@ def restart(engine):
     with tempfile.TemporaryDirectory() as folder:
         engine.save(Path(folder) / "snapshot")
         policies = {"migration": engine.migration, "feedback": engine.feedback, "memory": engine.memory}
+        policies["routing"] = engine.routing
         return thrifty(eddy.Eddy.load(Path(folder) / "snapshot", engine.query, **policies))
 
 

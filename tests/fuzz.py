@@ -84,7 +84,7 @@ def plan_without(plan, name):
     """A plan without one of its streams."""
     if plan is None or ":" not in plan:
         return plan and re.sub(r"\(\s*\)", "", re.sub(rf"\b{name}\b", "", plan)).strip()
-    routes = [route.split() for route in plan.split("|") if route.split()[0] != f"{name}:"]
+    routes = [route.split() for route in plan.split("|") if route.split()[0].rstrip(":") != name]
     return " | ".join(" ".join(word for word in route if word != name) for route in routes)
 
 
@@ -167,10 +167,11 @@ def as_test(case, seed, error):
             lines += ["            streams={", *rows, "            },"]
         else:
             lines.append(f"            {option.name}={value!r},")
+    policies = case.feedback, case.technique, case.routing
     heading = [
         "from math import inf, nan  # noqa: F401",
         "",
-        f"from policies import {type(case.feedback).__name__}, {type(case.technique).__name__}  # noqa: F401",
+        f"from policies import {', '.join(sorted({type(p).__name__ for p in policies}))}  # noqa: F401",
         "from tests.cases import Case, S",
         "from tests.checks import check",
     ]

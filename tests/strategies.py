@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from policies import Jisc
 from tests import queries
-from tests.cases import FEEDBACK, TECHNIQUES, Case, cut
+from tests.cases import FEEDBACK, ROUTING, TECHNIQUES, Case, cut
 from tests.checks import BAD
 
 LAZY = [Jisc(), Jisc(), Jisc(), Jisc(1), Jisc(2), Jisc(100)]
@@ -88,7 +88,11 @@ def plan(pick, names):
         return tree(pick, names)[1:-1]
     if pick.chance(30):
         return "stems"
-    routes = [f"{name}: {' '.join(pick.shuffled([n for n in names if n != name]))}" for name in names]
+    routes = []
+    for name in names:
+        others = [other for other in names if other != name]
+        weights = [f" {pick.integer(1, 3)}" for _ in range(pick.integer(2, 3))] if pick.chance(30) else [""]
+        routes += [f"{name}{weight}: {' '.join(pick.shuffled(others))}" for weight in weights]
     return " | ".join(routes)
 
 
@@ -179,6 +183,7 @@ def make(pick, made, done, limit, techniques=TECHNIQUES, feedback=FEEDBACK):
         batch_size=pick.choice([1, 2, 3, 7, 64, 4096]),
         technique=pick.choice(techniques),
         feedback=pick.choice(feedback),
+        routing=pick.choice(ROUTING) if pick.chance(20) else ROUTING[0],
         joins="nested" if pick.chance(15) else "hash",
         door=made.door,
         form=pick.choice(["list", "numpy", "arrow"]),

@@ -1,4 +1,4 @@
-"""Judging rests where batches take less time without it, and is tried again."""
+"""An edge rests where judging takes longer than what it spares, and tries again."""
 
 from __future__ import annotations
 
@@ -6,60 +6,138 @@ import numpy as np
 import pytest
 
 import eddy
-from eddy.payoff import FIRST, LENGTH
+from eddy.edge import ROW
+from eddy.leaf import StreamState
+from eddy.payoff import DEAR, SHARE, Payoff, partners, weight
+from eddy.restraint import FILLING, SOON
+from eddy.suspension import RELEASED, Suspension
 from policies import Mns
+from policies.feedback.mns import SHORTEST
 
 
-def engine_of(feedback):
-    streams = {name: eddy.Stream({"ts": "int64", "k": "int64"}, window=eddy.Range(400)) for name in "ABC"}
-    return eddy.Eddy(eddy.Query(streams, where=["A.k = B.k", "B.k = C.k"]), plan="(A B) C", feedback=feedback)
+def query_of(window):
+    streams = {name: eddy.Stream({"ts": "int64", "k": "int64"}, window=eddy.Range(window)) for name in "ABC"}
+    return eddy.Query(streams, where=["A.k = B.k", "B.k = C.k"])
 
 
-def run(engine, batches, cost):
-    """Push batches, by a clock that a batch with judging moves on by ``cost`` and another by 1."""
-    suspension, judged, now = engine._router.suspension, [], [0.0]
-    suspension.clock = lambda: now[0]
-    done = suspension.done
+def engine_of(feedback, cost, window=20):
+    """An engine whose clock is moved on by 1 with every batch, and by ``cost`` with every visit to an edge."""
+    engine, now = eddy.Eddy(query_of(window), plan="(A B) C", feedback=feedback), [0.0]
+    suspension = Suspension(feedback, engine._router, clock=lambda: now[0])
+    engine._router.suspension = suspension
+    bill, done = suspension.visits._bill, suspension.done
+
+    def visited(unit, start):
+        now[0] += cost * bool(unit.edges)
+        bill(unit, start)
 
     def over(events):
-        judged.append(suspension._judging)
-        now[0] += cost if suspension._judging else 1.0
+        now[0] += 1.0
         done(events)
 
-    suspension.done = over
-    rng, results = np.random.default_rng(3), 0
+    suspension.visits._bill, suspension.done = visited, over
+    return engine
+
+
+def run(engine, batches):
+    """Push batches in which most rows of A and B have no partner in C; whether any edge was awake, and the results."""
+    rng, awake, results = np.random.default_rng(3), [], 0
     for batch in range(batches):
-        rows = {name: {"ts": np.full(8, batch), "k": rng.integers(0, 30, 8)} for name in "ABC"}
+        rows = {
+            s: {"ts": np.full(8, batch), "k": rng.integers(0, 1000 if s == "C" else 30, 8)} for s in "ABC"
+        }
         results += len(engine.push_all(rows))
-    return judged, results
+        awake.append(any(not edge.resting for edge in engine.statistics().feedback.edges))
+    return awake, results
 
 
-@pytest.mark.parametrize("cost, mostly", [(2.0, False), (0.5, True)])
-def test_the_dearer_side_rests(cost, mostly, monkeypatch):
-    monkeypatch.setattr(Mns, "rest", lambda self, edge: 0)  # so that the clock alone decides
-    judged, results = run(engine_of(Mns()), 900, cost)
-    assert all(judged[: FIRST + LENGTH]) and not judged[FIRST + LENGTH]
-    assert sum(judged[100:]) > 700 if mostly else sum(judged[100:]) < 100
-    assert 0 < judged.count(not mostly) and results == run(engine_of(Mns(restraint=False)), 900, cost)[1]
+@pytest.mark.parametrize("cost, judged", [(10.0, 0.15), (0.0001, 1.0)])
+def test_what_takes_longer_than_it_spares_rests(cost, judged):
+    awake, results = run(engine_of(Mns(), cost), 400)
+    assert sum(awake) / len(awake) == judged if judged == 1.0 else sum(awake) / len(awake) < judged
+    assert results == run(engine_of(Mns(restraint=False), cost), 400)[1] > 0
 
 
-def test_what_does_not_pay_is_tried_more_and_more_seldom(monkeypatch):
-    monkeypatch.setattr(Mns, "rest", lambda self, edge: 0)
-    judged, _ = run(engine_of(Mns()), 5000, 2.0)
-    trials = [i for i in range(1, 5000) if judged[i] and not judged[i - 1]]
-    assert len(trials) >= 3 and trials[2] - trials[1] > 2 * (trials[1] - trials[0])
+def test_what_plainly_does_not_pay_rests_at_once_and_is_tried_more_and_more_seldom():
+    awake, _ = run(engine_of(Mns(), 10.0), 1500)
+    assert awake[: SOON - 1] == [True] * (SOON - 1) and not any(awake[2 * SOON : SHORTEST])
+    trials = [i for i in range(1, len(awake)) if awake[i] and not awake[i - 1]]
+    assert trials[0] <= SHORTEST + 2 * SOON + 1
+    assert len(trials) == 3 and trials[2] - trials[1] > 3 * (trials[1] - trials[0])
 
 
-def test_nothing_waits_while_nothing_is_judged(monkeypatch):
-    """What waits comes back, one edge a batch, so that batches without judging cost what they cost without feedback."""
-    monkeypatch.setattr(Mns, "rest", lambda self, edge: 0)
-    engine = engine_of(Mns())
-    judged, _ = run(engine, FIRST + LENGTH + 4, 2.0)
-    assert not any(judged[-4:])
-    told = engine.statistics().feedback
-    assert told.waiting == 0 < told.suspended and not engine._router.suspension._watching
+def test_while_windows_fill_only_what_is_plain_is_told():
+    """Then what waits comes back soon, so judging seems to be in vain: it is told when they have turned over."""
+    asked = []
+
+    class Telling(Mns):
+        def rest(self, edge):
+            asked.append(len(awake))
+            return 0
+
+    engine, awake = engine_of(Telling(), 0.0001, window=40), []
+    rng = np.random.default_rng(1)
+    for batch in range(120):
+        rows = {
+            s: {"ts": np.full(8, batch), "k": rng.integers(0, 1000 if s == "C" else 30, 8)} for s in "ABC"
+        }
+        engine.push_all(rows)
+        awake.append(batch)
+    assert min(40, FILLING) <= asked[0] < 60
+    assert asked[-1] - asked[0] > 30  # and then again, after twice as many batches
 
 
 def test_without_restraint_nothing_rests():
-    judged, _ = run(engine_of(Mns(restraint=False)), 200, 2.0)
-    assert all(judged)
+    awake, _ = run(engine_of(Mns(restraint=False), 10.0), 100)
+    assert all(awake)
+
+
+def test_what_waits_at_an_edge_that_rests_is_let_go_little_by_little(monkeypatch):
+    """All at once it would delay a batch."""
+    engine = engine_of(Mns(restraint=False), 0.0001, window=1000)
+    run(engine, 100)
+    before = engine.statistics().feedback
+    assert before.waiting > 3 * RELEASED
+    for unit in engine._router.suspension.units:
+        for edge in unit.edges:
+            edge.rest(50)
+    seen = [before.waiting]
+    for batch in range(100, 140):
+        engine.push("C", {"ts": [batch], "k": [5000]})
+        seen.append(engine.statistics().feedback.waiting)
+    steps = -np.diff(seen)
+    assert seen[-1] == 0 and steps.max() <= 2 * RELEASED
+    numbers = engine.statistics().feedback
+    assert numbers.suspended == numbers.resumed + numbers.dropped
+
+
+def test_what_a_composite_costs():
+    """A share of what all else takes for an event, more with a long key and by nested loops; and as many seconds as its
+    row has partners."""
+    payoff = Payoff()
+    assert payoff.price == 0
+    for _ in range(100):
+        payoff.note(work=100 + 400 * weight(3), seconds=2.0)
+    assert payoff.price == pytest.approx(2.0 / (100 + 400 * 4 * SHARE))
+    worth = {}
+    for joins in ("hash", "nested"):
+        engine = eddy.Eddy(query_of(10**9), plan="(A B) C", feedback=Mns(), joins=joins)
+        engine.push_all({s: {"ts": np.zeros(300, np.int64), "k": np.arange(300) % 30} for s in "AB"})
+        unit = next(unit for unit in engine._router.suspension.units if unit.streams == (0,))
+        worth[joins] = unit.worth(price=1.0)
+    assert worth["hash"] == pytest.approx(ROW + 10 * weight(1))
+    assert worth["nested"] == pytest.approx(ROW + 10 * DEAR * weight(1))
+
+
+@pytest.mark.parametrize("rows", [50, 3000])
+def test_partners_are_counted_in_a_sample(rows):
+    """Those of a row among the live rows of another stream, by all attributes that they share."""
+    engine = eddy.Eddy(query_of(10**9), plan="(A B) C")
+    rng = np.random.default_rng(2)
+    for name, domain in (("A", 10), ("B", 20)):
+        engine.push(name, {"ts": np.zeros(rows, np.int64), "k": rng.integers(0, domain, rows)})
+    one, other, none = engine._streams
+    assert isinstance(one, StreamState)
+    assert partners(one, other, [0]) == pytest.approx(rows / 20, rel=0.25)
+    assert partners(other, one, [0]) == pytest.approx(rows / 20, rel=0.25)
+    assert partners(one, none, [0]) == 0

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 import eddy
 from eddy.itinerary import RESULTS, Compiler, Key, Place, StairId
 from eddy.plan import Join, Leaf, Orderings, connected_order, joins, left_deep, parse_plan, stems
+from eddy.plan import orderings as make_orderings
+from stairs.program_kernels import WHOLE
 from tests import queries
 from tests.cases import Case, make_query
 from tests.strategies import Drawn, plan
@@ -58,7 +60,12 @@ def trees(draw, names):
 @st.composite
 def orderings(draw, names):
     """An ordering for each name."""
-    return Orderings({name: tuple(draw(st.permutations([n for n in names if n != name]))) for name in names})
+    ways = {}
+    for name in names:
+        others = st.permutations([n for n in names if n != name]).map(tuple)
+        orders = draw(st.lists(others, min_size=1, max_size=3, unique=True))
+        ways[name] = tuple((draw(st.integers(1, 9)) if len(orders) > 1 else 1, order) for order in orders)
+    return make_orderings(ways)
 
 
 @given(st.data(), st.integers(2, len(MANY)))
@@ -90,6 +97,10 @@ def test_the_printed_form_tells_plans_apart(data, count):
         ("A(B(C D))", "A (B (C D))"),
         ("((A) (B)) ((C) D)", "(A B) (C D)"),
         ("D: A B C|C: D A B|B: A C D|A: B C D", "A: B C D | B: A C D | C: D A B | D: A B C"),
+        (
+            "D 7: A B C|C: D A B|A 2: B C D|B: A C D|A 3: D B C|A 1: B C D",
+            "A 3: B C D | A 3: D B C | B: A C D | C: D A B | D: A B C",
+        ),
     ],
 )
 def test_plans_print_in_one_form(text, printed):
@@ -160,6 +171,16 @@ def test_stems_is_a_word_unless_a_stream_is_called_so():
         ("E: A B C D | A: B C D | B: A C D | C: A B D | D: A B C", ["'E'", "no stream"]),
         ("A: B C D | B: A C D | C: A B D", ["misses an ordering for D"]),
         ("A: B C D | A: B C D | B: A C D | C: A B D", ["two orderings for stream A", "give each stream one"]),
+        (
+            "A 2: B C D | A: D B C | B: A C D | C: A B D",
+            ["two orderings for stream A", "'A 3: ... | A 1: ...'"],
+        ),
+        (
+            "A x: B C D | B: A C D | C: A B D | D: A B C",
+            ["'x' is not a weight: it is a whole number above 0"],
+        ),
+        ("A 0: B C D | B: A C D | C: A B D | D: A B C", ["'0' is not a weight"]),
+        ("A 1 2: B C D | B: A C D | C: A B D | D: A B C", ["is not an ordering"]),
         ("A: B C D | B A C D | C: A B D | D: A B C", ["'B A C D' is not an ordering", "'A: B C'"]),
         ("A: B C D | | C: A B D | D: A B C", ["'' is not an ordering"]),
         (": B C D | B: A C D", ["is not an ordering"]),
@@ -226,7 +247,8 @@ def visits(query, text, stream):
             return "results"
         return "".join(query.names[s] for s in getattr(place, "path", place.streams))
 
-    return [(word(step.target), word(outs[id(step)])) for step in routes.itineraries[number]]
+    (steps,) = routes.itineraries[number]
+    return [(word(step.target), word(outs[id(step)])) for step in steps]
 
 
 def test_a_left_deep_tree_is_a_list_of_probes_for_each_stream():
@@ -315,7 +337,10 @@ def test_every_itinerary_decides_everything_once(data, count):
     order = [stop.out for stop in routes.stops]
     assert order.count(RESULTS) == 1 and order[-1] == RESULTS
     members = [frozenset(query.names.index(n) for n in c.members) for c in query.key_classes]
-    for stream, steps in routes.itineraries.items():
+    for ways in routes.itineraries.values():
+        shares = [steps[0].share for steps in ways]
+        assert [0, *(end for _, end in shares)] == [*(start for start, _ in shares), WHOLE]
+    for stream, steps in ((stream, steps) for stream, ways in routes.itineraries.items() for steps in ways):
         reached, decided = {stream}, []
         for step in steps:
             assert set(step.source.streams) == reached and not reached & set(step.target.streams)

@@ -150,8 +150,8 @@ class Asked(Routing):
     def __init__(self):
         self.at = []
 
-    def choose(self, statistics):
-        self.at.append(statistics.events)
+    def choose(self, view):
+        self.at.append(view.events)
 
 
 def test_policies_are_given_anew_and_asked_in_time(tmp_path):

@@ -647,3 +647,27 @@ def test_a_stair_is_complete_when_its_window_has_turned_over(windows, opened, ba
     world.stair.settle(0)
     assert world.stair.complete
     world.check(ALL_KEYS)
+
+
+def test_an_opened_stair_may_take_the_arrays_of_one_that_is_dropped():
+    """What the other held is not seen, whatever key is asked for, and ids go on from its own."""
+    leaf = Stair("A", (0,))
+    leaf.append_rows(np.arange(100), np.zeros(100, np.int32))
+    former = Stair("A B", (0, 1), 1, leaf)
+    former.open()
+    former.holes = None
+    former.reserve(50)
+    append_keys(former.state, np.arange(50))
+    former.insert(former.low, former.tail)
+    assert former.present(np.arange(50)).all()
+    records, tail = former.state[0], former.tail
+    stair = Stair("A C", (0, 2), 1, leaf)
+    assert stair.may_inherit(former) and not Stair("A B C", (0, 1, 2), 1, leaf).may_inherit(former)
+    stair.open(former)
+    assert stair.state[0] is records and stair.low == stair.tail == tail and stair.holes is not None
+    assert not stair.present(np.arange(50)).any() and not former.present(np.arange(50)).any()
+    assert former.nbytes < 5000
+    stair.holes = None
+    append_keys(stair.state, np.array([7]))
+    stair.insert(tail, tail + 1)
+    assert stair.present(np.array([6, 7, 8])).tolist() == [False, True, False]

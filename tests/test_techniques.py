@@ -24,7 +24,7 @@ class Turning(Routing):
     def __init__(self, plans):
         self.plans = itertools.cycle(plans)
 
-    def choose(self, statistics):
+    def choose(self, view):
         return next(self.plans)
 
 

@@ -31,8 +31,12 @@ class Edge(Protocol):
         """Batches since then."""
 
     @property
+    def seconds(self) -> float:
+        """Processor time since then for all this, and for bringing back what was suspended."""
+
+    @property
     def worth(self) -> float:
-        """What it spares to suspend one entry, where a look at a key costs 1."""
+        """Seconds that it spares to suspend one entry, estimated."""
 
     @property
     def patience(self) -> int:
@@ -52,12 +56,6 @@ class Feedback(ABC):
     @property
     def filters(self) -> bool:
         """Whether to look for a part of a key in a Bloom filter, which is small and may take one for another."""
-        return False
-
-    @property
-    def restrained(self) -> bool:
-        """Whether to see by the clock, now and then, if batches take less time with judging than without; where they do
-        not, nothing is judged for a while."""
         return False
 
     @abstractmethod

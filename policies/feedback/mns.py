@@ -9,11 +9,8 @@ from attrs import field, frozen
 
 from policies.feedback.base import Edge, Feedback
 
-SHORTEST, LONGEST = 4, 4096
+SHORTEST, LONGEST = 64, 4096
 """Batches that an edge rests: four times as many each time that it did not pay."""
-
-BATCH = 1000
-"""What a batch costs however small it is, where a look at a key costs 1."""
 
 
 @frozen
@@ -29,11 +26,11 @@ class Mns(Feedback):
     known by its values, and lives as long as anything waits for them; what comes back is processed like an arrival,
     and may wake others. Components that lie on both sides of a join (Type II) are not judged together.
 
-    ``detect="bloom"`` looks for parts of a key in Bloom filters instead of directories: they take a tenth of the space,
-    and miss some of what could wait.
+    ``detect="bloom"`` looks for parts of a key in Bloom filters instead of leaves and directories: they take a tenth of
+    the space of directories, and miss some of what could wait.
 
-    Where judging costs more than it saves, an edge rests and tries again later; and so do all of them where batches
-    take less time without (``restraint=False``: they never rest).
+    Where judging takes more time than it spares, an edge rests and tries again later (``restraint=False``: it never
+    rests).
     """
 
     levels: int | None = field(default=None)
@@ -60,11 +57,6 @@ class Mns(Feedback):
         """With ``detect="bloom"``."""
         return self.detect == "bloom"
 
-    @property
-    def restrained(self) -> bool:
-        """With ``restraint``."""
-        return self.restraint
-
     def judges(self, components: int, attributes: Sequence[int]) -> Sequence[int] | None:
         """All attributes; without any, a composite waits for nothing that its rows do not wait for."""
         if self.levels is not None and components > self.levels:
@@ -72,8 +64,7 @@ class Mns(Feedback):
         return attributes if components == 1 or attributes else None
 
     def rest(self, edge: Edge) -> int:
-        """Rest where it has cost more than it has spared."""
-        cost = edge.judged + edge.looked + BATCH * edge.batches
-        if not self.restraint or (edge.failed - edge.returned) * edge.worth >= cost:
+        """Rest where it has taken more time than it has spared."""
+        if not self.restraint or (edge.failed - edge.returned) * edge.worth >= edge.seconds:
             return 0
         return min(LONGEST, max(SHORTEST, 4 * edge.patience))

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from policies.optimizer.estimate import Estimate
 from policies.optimizer.graph import Graph
+from policies.optimizer.measure import estimate, verify
+from policies.optimizer.model import CostModel
+from policies.optimizer.search import best, cost_of
 
-__all__ = ["Graph"]
+__all__ = ["CostModel", "Estimate", "Graph", "best", "cost_of", "estimate", "verify"]

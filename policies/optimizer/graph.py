@@ -19,6 +19,8 @@ class Graph:
     """Other predicates, by the streams that they read; each can be tested where all of them are."""
     static: frozenset[str] = frozenset()
     """Relations that are loaded once: no row of theirs arrives any more."""
+    ranges: frozenset[int] = frozenset()
+    """Which of ``thetas``, by number, a sorted index serves: inequalities and bands."""
 
     def linked(self, left: Iterable[str], right: Iterable[str]) -> bool:
         """Whether a predicate can be tested between these two sets of streams."""

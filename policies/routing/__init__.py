@@ -2,7 +2,31 @@
 
 from __future__ import annotations
 
-from policies.routing.base import Routing
+from policies.routing.auto import Auto
+from policies.routing.base import Choice, Routing
+from policies.routing.card import Card
 from policies.routing.fixed import Fixed
+from policies.routing.greedy import Greedy
+from policies.routing.lottery import Lottery
+from policies.routing.once import Base
+from policies.routing.pop import Pop
+from policies.routing.random import Random
+from policies.routing.skinner import Skinner
+from policies.routing.view import StairView, StepView, View
 
-__all__ = ["Fixed", "Routing"]
+__all__ = [
+    "Auto",
+    "Base",
+    "Card",
+    "Choice",
+    "Fixed",
+    "Greedy",
+    "Lottery",
+    "Pop",
+    "Random",
+    "Routing",
+    "Skinner",
+    "StairView",
+    "StepView",
+    "View",
+]

@@ -3,25 +3,42 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from typing import ClassVar
 
-if TYPE_CHECKING:
-    from eddy.statistics import Statistics
+from attrs import frozen
+
+from policies.routing.view import View
+
+
+@frozen
+class Choice:
+    """A plan and why, for the log of decisions. A policy with nothing to say about it may return the plan alone."""
+
+    plan: str
+    reason: str = ""
+    believed_cost: float | None = None
+    """What the policy thinks that the plan in use costs, in its own unit."""
+    believed_gain: float | None = None
+    """How much of it the change would save, in the same unit."""
 
 
 class Routing(ABC):
-    """Looks at the statistics every ``period`` events and may name a better plan.
+    """Looks at a view of the engine every ``period`` events and may name a better plan.
 
-    The engine owns the clock and the change: a policy only decides. It must give the same answers for the same
-    statistics and seed, and may keep what it learned in its own attributes.
+    The engine owns the clock and the change: a policy only decides. It must give the same answers for the same views
+    and seed, and may keep what it learned in its own attributes.
     """
 
     period: int | None = None
     """Events between two decisions; None: never asked."""
+    work: int | None = None
+    """Matches between two decisions: it is asked sooner where the plan makes more than this; None: it is not."""
+    joins_only: ClassVar[bool] = True
+    """It plans joins. Set to False for one that orders the subtractions of a set difference as well."""
 
     def begin(self, names: tuple[str, ...], seed: int) -> None:  # noqa: B027 - a hook that may be left alone
         """An engine over these streams starts; ``seed`` is for policies that choose at random."""
 
     @abstractmethod
-    def choose(self, statistics: Statistics) -> str | None:
+    def choose(self, view: View) -> str | Choice | None:
         """A plan to change to, in the notation of ``engine.plan``, or None to stay."""

@@ -62,3 +62,7 @@ class View:
     """Sub-plans that have to stay, as the user wrote them."""
     migration: str = "Jisc"
     """The technique by which plans change."""
+    batch: float = 4096.0
+    """Events of a batch, on average."""
+    lengths: Mapping[str, int] = field(factory=dict)
+    """Rows of the windows that are given by a number of rows."""

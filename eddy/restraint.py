@@ -1,0 +1,92 @@
+"""Restraint: an edge that costs more than it spares rests, and tries again later."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eddy.edge import Edge, Unit
+from eddy.payoff import Payoff
+
+if TYPE_CHECKING:
+    from policies import Feedback
+
+SOON, FIRST, LAST = 4, 16, 1024
+"""Batches after which an edge is reviewed where it is plain that it does not pay; else, for the first time, and at the
+most: twice as many each time that it paid."""
+
+ENOUGH = 64
+"""Entries that must have been judged before that is said to be plain."""
+
+FILLING = 64
+"""Batches in which nothing else is reviewed, unless the windows turn over sooner: till then rows wait for partners that
+are still to come, and come back."""
+
+RARELY, PLAINLY = 16, 1.25
+"""It is plain where no more than one entry in so many that were judged was suspended, and where judging took so many
+times as long as would be spared if none of them came back."""
+
+
+class Restraint:
+    """Asks the policy, now and then, whether an edge is worth its while."""
+
+    def __init__(self, policy: Feedback, payoff: Payoff) -> None:
+        self._policy = policy
+        self._payoff = payoff
+        self.begin()
+
+    def begin(self) -> None:
+        """A plan is new."""
+        self._batches = 0
+        self._seen: NDArray[np.int64] | None = None
+        """The rows there were when it had seen one batch."""
+        self._filled = False
+        """All of these have left their windows."""
+
+    def consider(
+        self, units: Sequence[Unit], lows: NDArray[np.int64], counts: NDArray[np.int64]
+    ) -> list[tuple[Unit, Edge]]:
+        """A batch has begun, with such low-water rows, and so many rows before it: see to the edges.
+
+        Returns those that rest though something waits there: it is let go, little by little, since many rows at once
+        would delay a batch and take much room.
+        """
+        self._batches += 1
+        if self._batches == 2:
+            self._seen = counts.copy()
+        if not self._filled and self._seen is not None:
+            self._filled = self._batches > FILLING or bool((lows >= self._seen).all())
+        released, awake = [], []
+        for unit in units:
+            for edge in unit.edges:
+                if edge.resting > 0:
+                    edge.resting -= 1
+                else:
+                    edge.batches += 1
+                    awake.append((unit, edge))
+                if edge.resting and edge.blacklist.waiting:
+                    released.append((unit, edge))
+        if self._batches % SOON == 0:
+            self._look(awake)
+        return released
+
+    def _look(self, awake: Sequence[tuple[Unit, Edge]]) -> None:
+        """See whether edges are to be reviewed: all that are awake, if together they plainly do not pay."""
+        for unit, edge in awake:
+            edge.worth = unit.worth(self._payoff.price)
+        spent = sum(edge.seconds for _, edge in awake)
+        plain = spent > PLAINLY * sum(edge.failed * edge.worth for _, edge in awake)
+        plain &= sum(edge.judged for _, edge in awake) >= ENOUGH
+        for _, edge in awake:
+            rare = edge.judged >= ENOUGH and RARELY * edge.failed < edge.judged
+            if plain or rare or (self._filled and edge.batches >= edge.period):
+                self._review(edge)
+
+    def _review(self, edge: Edge) -> None:
+        edge.patience = max(0, int(self._policy.rest(edge)))
+        edge.rest(edge.patience)
+        edge.period = FIRST if edge.resting else min(LAST, 2 * edge.period)
+        edge.review()

@@ -1,0 +1,128 @@
+"""Who decides about the plan: the routing policy, within what the user allows."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from eddy.decisions import Decision, Ledger, as_choice
+from eddy.errors import EddyError, PlanError
+from eddy.pins import Pin, check_pins, parse_pin, with_pins
+from eddy.plan import Join, Plan
+from eddy.view import Watch
+from policies import Choice, View
+
+if TYPE_CHECKING:
+    from eddy.engine import Eddy
+
+
+class Steering:
+    """Asks the policy when it is time, keeps the user's pins, and remembers what was decided."""
+
+    def __init__(self, engine: Eddy, advise: bool) -> None:
+        self._engine = engine
+        self.advise = advise
+        self.frozen = False
+        self.pins: list[Pin] = []
+        self.watch = Watch(engine)
+        self.ledger = Ledger()
+        self.decided = 0
+        """Events before the policy was last asked."""
+
+    def decide(self) -> None:
+        """Before a push, when the results of the last are handed out: the policy may choose another plan."""
+        engine, routing = self._engine, self._engine.routing
+        if routing.period is None or self.frozen:
+            return
+        if engine._events - self.decided < routing.period and not self._worked(routing.work):
+            return
+        self.decided = engine._events
+        if engine.query.minus and routing.joins_only:
+            return
+        start = time.perf_counter()
+        view = self.look()
+        given = routing.choose(view)
+        if given is not None:
+            self._carry_out(given, view, time.perf_counter() - start)
+
+    def _worked(self, most: int | None) -> bool:
+        """Whether the plan has made more matches since the policy was last asked than it is to make unseen."""
+        return most is not None and self.watch.matches > most
+
+    def look(self) -> View:
+        return self.watch.look(self.pinned)
+
+    @property
+    def pinned(self) -> tuple[str, ...]:
+        return tuple(pin.text for pin in self.pins)
+
+    def _carry_out(self, given: object, view: View, thinking: float) -> None:
+        """Change the plan, or only say so; a plan that cannot be is refused, and the engine goes on."""
+        engine, former, cost = self._engine, self._engine.plan, None
+        choice, reason, outcome = Choice(str(given)), "", "advised"
+        text = choice.plan
+        try:
+            choice = as_choice(given)
+            text, reason = choice.plan, choice.reason
+            plan = engine._workshop.parse(text)
+            self.check(plan)
+            if plan == engine._plan:
+                return
+            text = str(plan)
+            if not self.advise:
+                cost = engine._change(plan)
+                outcome = "changed"
+        except (EddyError, ValueError) as error:
+            if engine._broken is not None:
+                raise
+            outcome, reason = "refused", str(error)
+        events = sum(view.arrivals.values())
+        before = view.seconds / events if events else None
+        believed = choice.believed_cost, choice.believed_gain
+        decision = Decision(view.events, former, text, outcome, reason, *believed, thinking, before)
+        self.ledger.note(decision, engine._seconds, cost)
+
+    # -- the user ----------------------------------------------------------------------------------------------------
+
+    def check(self, plan: Plan) -> None:
+        """Refuse a plan that breaks a pin."""
+        if self.pins:
+            check_pins(plan, self.pins)
+
+    def keep(self, text: str) -> None:
+        """Keep a sub-plan that the plan has."""
+        pin = parse_pin(text, self._engine.query.names, self.pins)
+        check_pins(self._engine._plan, [pin])
+        self.pins.append(pin)
+
+    def resume(self, decided: int) -> None:
+        """A snapshot was loaded, made when the policy had last been asked so many events after the beginning."""
+        self.decided = decided
+        self.watch = Watch(self._engine)
+
+    def pin(self, text: str) -> None:
+        """Keep a sub-plan from now on; the plan is changed if it has it not."""
+        engine = self._engine
+        if engine.query.minus:
+            raise PlanError("a set difference has no sub-plans to pin: freeze() keeps its order")
+        pin = parse_pin(text, engine.query.names, self.pins)
+        if any(known.nodes == pin.nodes for known in self.pins):
+            return
+        pins, plan = [*self.pins, pin], engine._plan
+        if not pin.kept(plan):
+            engine._change_by_hand(
+                with_pins(plan if isinstance(plan, Join) else engine._workshop.parse(None), pins)
+            )
+        self.pins = pins
+
+    def unpin(self, text: str | None) -> None:
+        """Forget a pin, or all of them."""
+        if text is None:
+            self.pins = []
+            return
+        pin = parse_pin(text, self._engine.query.names, ())
+        left = [known for known in self.pins if known.nodes != pin.nodes]
+        if len(left) == len(self.pins):
+            has = f"pinned are {', '.join(self.pinned)}" if self.pins else "nothing is pinned"
+            raise PlanError(f"{text!r} is not pinned: {has}")
+        self.pins = left

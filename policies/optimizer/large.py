@@ -1,0 +1,117 @@
+"""Plans for more streams than an exact search can take: greedy first, then parts of the plan are searched exactly."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from policies.optimizer.estimate import Estimate
+from policies.optimizer.exact import Space
+from policies.optimizer.facts import facts_of
+from policies.optimizer.plans import Tree, left_deep, streams
+
+PART = 8
+"""Units of a part that is searched exactly."""
+ROUNDS = 4
+
+
+def greedy_tree(estimate: Estimate, units: list[Tree]) -> Tree:
+    """Join the two units whose composites arise least often, again and again; what is linked first."""
+    forest = {estimate.mask(streams(unit)): unit for unit in units}
+    prices: dict[tuple[int, int], tuple[bool, float]] = {}
+    while len(forest) > 1:
+        new = [pair for pair in itertools.combinations(forest, 2) if pair not in prices]
+        if new:
+            both = np.array([left | right for left, right in new])
+            _, cards, drive, _ = facts_of(estimate, both)
+            for pair, arising in zip(new, (cards * drive).tolist(), strict=True):
+                prices[pair] = not _linked(estimate, *pair), arising
+        left, right = min(itertools.combinations(forest, 2), key=lambda pair: prices[pair])
+        forest[left | right] = forest.pop(left), forest.pop(right)
+    return next(iter(forest.values()))
+
+
+def improved_tree(estimate: Estimate, model: NDArray[np.float64], tree: Tree, fixed: frozenset[Tree]) -> Tree:
+    """Cut the top of every sub-tree into a few units and join these in the best way, until nothing gets better."""
+    for _ in range(ROUNDS):
+        better = _improved(estimate, model, tree, fixed)
+        if better == tree:
+            break
+        tree = better
+    return tree
+
+
+def _improved(estimate: Estimate, model: NDArray[np.float64], tree: Tree, fixed: frozenset[Tree]) -> Tree:
+    if isinstance(tree, str) or tree in fixed:
+        return tree
+    left, right = (_improved(estimate, model, side, fixed) for side in tree)
+    units: list[Tree] = [left, right]
+    while len(units) < PART:
+        largest = max(units, key=lambda unit: 0 if unit in fixed else len(streams(unit)))
+        if isinstance(largest, str) or largest in fixed:
+            break
+        at = units.index(largest)
+        units[at : at + 1] = largest
+    if len(units) == 2:
+        return left, right
+    return Space(estimate, model, units).bushy()[0]
+
+
+def greedy_order(estimate: Estimate, first: Tree, others: list[Tree]) -> list[Tree]:
+    """From ``first`` on, always the unit with which there are fewest composites; what is linked first."""
+    order, rest = [first], list(others)
+    seen = estimate.mask(streams(first))
+    while rest:
+        masks = [estimate.mask(streams(unit)) for unit in rest]
+        cards = estimate.cards(np.array([seen | mask for mask in masks]))
+        ranks = [(not _linked(estimate, seen, mask), float(c)) for mask, c in zip(masks, cards, strict=True)]
+        best = ranks.index(min(ranks))
+        seen |= masks[best]
+        order.append(rest.pop(best))
+    return order
+
+
+def improved_order(
+    estimate: Estimate, model: NDArray[np.float64], order: list[Tree], turnover: float | None
+) -> list[Tree]:
+    """Put a few neighbours into the best order, further and further along, until nothing gets better.
+
+    The order is that of a left-deep tree, or, with the ``turnover`` of the first stream, that of its rows.
+    """
+    for _ in range(ROUNDS):
+        before = list(order)
+        end = max(0, len(order) - PART)
+        for start in [*range(0, end, PART // 2), end]:
+            stop = min(start + PART, len(order))
+            # What comes before is one unit that stays first; for a tree the first two may change places.
+            head = [left_deep(order[:start])] if start else []
+            space = Space(estimate, model, [*head, *order[start:stop]])
+            if turnover is not None:
+                found, _ = space.ordering(0, turnover)
+                order[start + 1 - len(head) : stop] = [space.units[i] for i in found]
+            else:
+                tree, _ = space.left_deep(0 if head else None)
+                order[start:stop] = _order(tree, space.units)[len(head) :]
+        if order == before:
+            break
+    return order
+
+
+def _order(tree: Tree, units: Sequence[Tree]) -> list[Tree]:
+    """The units of a left-deep tree from the bottom."""
+    found: list[Tree] = []
+    while tree not in units:
+        assert not isinstance(tree, str)
+        tree, right = tree
+        found.append(right)
+    return [tree, *reversed(found)]
+
+
+def _linked(estimate: Estimate, left: int, right: int) -> bool:
+    def names(mask: int) -> list[str]:
+        return [name for name, bit in estimate.masks.items() if bit & mask]
+
+    return estimate.graph.linked(names(left), names(right))

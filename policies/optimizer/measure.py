@@ -1,0 +1,133 @@
+"""From a view of an engine to an estimate: what was counted, and where nothing was, what a sample of rows finds."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from policies.optimizer.estimate import NOTHING, Estimate
+from policies.optimizer.graph import Graph
+from policies.optimizer.model import CostModel
+from policies.optimizer.plans import Orders, Tree, nodes, read, streams
+
+if TYPE_CHECKING:
+    from policies.routing.view import View
+
+Cards = dict[frozenset[str], float]
+
+ENOUGH = 500
+"""Probes from which on a step's count is worth more than a sample."""
+
+
+def estimate(view: View, counted: bool = True) -> Estimate:
+    """What a view tells: rates and live rows; composites as the plan's steps have counted them; and for every pair of
+    streams that is linked and was not counted, what some rows of the one find in the other, and the other way round.
+
+    Without ``counted`` everything is sampled, so that no set is measured at another time than the others.
+    """
+    rates = arrival_rates(view)
+    known = count(view) if counted else {}
+    for pair in itertools.combinations(view.graph.names, 2):
+        if frozenset(pair) not in known and view.graph.linked(pair[:1], pair[1:]):
+            known[frozenset(pair)] = _sampled_pair(view, *pair)
+    return Estimate(view.graph, rates, view.live, known, view.joins, max(view.batch, 1.0))
+
+
+def arrival_rates(view: View) -> dict[str, float]:
+    """Rows of each stream per event since the last view; alike if there were none."""
+    moving = [name for name in view.graph.names if name not in view.graph.static]
+    total = sum(view.arrivals.get(name, 0) for name in moving)
+    if total == 0:
+        return {name: (name in moving) / max(len(moving), 1) for name in view.graph.names}
+    return {name: (name in moving) * view.arrivals.get(name, 0) / total for name in view.graph.names}
+
+
+def count(view: View) -> Cards:
+    """Live composites of the sets that the plan's steps made, from the matches since the last view.
+
+    A step whose rows are driven by streams D gives, per live composite and event, one match for every row of D that
+    arrives and takes the place of another: so matches are divided by the arrivals per live row of D.
+    """
+    lone = not isinstance(read(view.plan), (str, tuple)) if view.plan else False
+    matches: dict[frozenset[str], float] = {}
+    turns: dict[frozenset[str], float] = {}
+    probes: dict[frozenset[str], int] = {}
+    for step in view.steps:
+        drivers = step.source[:1] if lone else step.source
+        both = frozenset(step.source + step.target)
+        matches[both] = matches.get(both, 0.0) + step.matches
+        turns[both] = turns.get(both, 0.0) + sum(
+            view.arrivals.get(name, 0) / max(view.live[name], 1) for name in drivers
+        )
+        probes[both] = probes.get(both, 0) + step.probes
+    return {
+        both: max(matches[both], NOTHING) / turns[both]
+        for both in matches
+        if turns[both] > 0.0 and probes[both] >= ENOUGH and not both & view.graph.static
+    }
+
+
+def seconds_spent(view: View, model: CostModel) -> float:
+    """How long, by the model, the batches since the last view have taken. The clock would tell another time each time,
+    and a policy has to decide alike for alike views."""
+    total = sum(view.arrivals.values()) * (model.event + model.batch / max(view.batch, 1.0))
+    held = {stair.streams: stair.live for stair in view.stairs}
+    for step in view.steps:
+        entries = view.live[step.target[0]] if len(step.target) == 1 else held.get(step.target, 1)
+        size = entries * (12 + 4 * len(step.target))
+        total += step.probes * (model.probe + model.miss * math.log2(1 + size / 32768))
+        stored = tuple(sorted(step.source + step.target, key=view.graph.names.index)) in held
+        total += step.matches * (model.match + model.byte * (12 + 4 * len(step.source + step.target)))
+        total += step.matches * model.insert * stored
+    return total
+
+
+def _sampled_pair(view: View, one: str, other: str) -> float:
+    """Live pairs, seen from either side. The side counts more whose finds come one by one: of many distinct keys."""
+    found = {}
+    for a, b in ((one, other), (other, one)):
+        fan = max(view.sample(a, (b,))[0], NOTHING)
+        shared = (i for i, members in enumerate(view.graph.classes) if a in members and b in members)
+        distinct = max((view.distinct.get((b, i), 1) for i in shared), default=1)
+        found[a] = max(view.live[a], NOTHING) * fan, float(max(distinct, 1))
+    weight = sum(w for _, w in found.values())
+    return sum(cards * w for cards, w in found.values()) / weight
+
+
+def verify(believed: Estimate, view: View, plan: str) -> Estimate:
+    """The same estimate, but what the plan's steps would make is sampled, step by step, along each stream's path."""
+    found: dict[frozenset[str], list[float]] = {}
+    for name, path in paths(read(plan), view.graph).items():
+        if view.live[name] <= 0:
+            continue
+        seen = [name]
+        for other, fan in zip(path, view.sample(name, path), strict=True):
+            seen.append(other)
+            found.setdefault(frozenset(seen), []).append(max(view.live[name] * fan, NOTHING))
+    return believed.knowing({both: sum(cards) / len(cards) for both, cards in found.items()})
+
+
+def paths(plan: Tree | Orders, graph: Graph) -> Mapping[str, tuple[str, ...]]:
+    """For each stream the others in the order in which its rows meet them; in a tree those of a sibling one by one."""
+    if not isinstance(plan, (str, tuple)):
+        return plan
+    found: dict[str, list[str]] = {name: [name] for name in graph.names}
+    for left, right in nodes(plan):
+        for side, other in ((left, right), (right, left)):
+            for name in streams(side):
+                found[name] += connected_order(found[name], streams(other), graph)
+    return {name: tuple(path[1:]) for name, path in found.items()}
+
+
+def connected_order(seen: Iterable[str], others: Iterable[str], graph: Graph) -> list[str]:
+    """These streams, each linked to those before it where that can be."""
+    reached, order = set(seen), []
+    rest = sorted(others, key=graph.names.index)
+    while rest:
+        follower = next((name for name in rest if graph.linked(reached, (name,))), rest[0])
+        rest.remove(follower)
+        reached.add(follower)
+        order.append(follower)
+    return order

@@ -1,0 +1,126 @@
+"""What one join costs, in seconds per event. Pieces of the search kernels; no checks.
+
+The model counts what the engine does: a *step* probes one store with so many entries per event, and a match is
+written once and, in a tree, linked into the store above.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numba as nb
+
+from policies.optimizer.compiled import FACTS, FLOATS, QUERY, STAMP
+from stairs.kernel import kernel, part
+
+PROBE, MISS, MATCH, BYTE, INSERT, REKEY, VERIFY, SEEK, COMPARE, STEP, NESTED = range(11)
+"""Where the parameters of a cost model are: see `model.CostModel`."""
+CACHE = 32768.0
+"""Bytes of a store that are no further away than any other."""
+HEAD, COMPONENT = 12.0, 4.0
+"""Bytes of an entry, and of each row number in it."""
+
+
+@part
+def width(streams):  # type: ignore[no-untyped-def]
+    """How many streams a mask has."""
+    found = 0
+    while streams:
+        streams &= streams - 1
+        found += 1
+    return found
+
+
+@part
+def shared(left, right, classes):  # type: ignore[no-untyped-def]
+    """How many key classes two sets of streams have in common."""
+    found = 0
+    for c in range(classes.shape[0]):
+        if left & classes[c] and right & classes[c]:
+            found += 1
+    return found
+
+
+@part
+def linked(left, right, adjacent, thetas):  # type: ignore[no-untyped-def]
+    """Whether a predicate can be tested between two sets, the streams next to the first being known."""
+    if adjacent & right:
+        return True
+    for t in range(thetas.shape[0]):
+        reads = thetas[t]
+        if reads & left and reads & right and not reads & ~(left | right):
+            return True
+    return False
+
+
+@part
+def probing(flow, source, target, entries, query, model):  # type: ignore[no-untyped-def]
+    """Seconds per event in which `flow` entries of `source` look for partners among `entries` of `target`."""
+    classes, thetas, ranges, live = query
+    once = model[STEP]
+    common = 0
+    foreign = False
+    for c in range(classes.shape[0]):
+        inside = source & classes[c]
+        if inside and target & classes[c]:
+            common += 1
+        elif inside & (inside - 1):
+            foreign = True  # they were joined by this key, so the next one has to be fetched
+    if common:
+        if model[NESTED] > 0.0:
+            return once + flow * entries * model[COMPARE]
+        size = entries * (HEAD + COMPONENT * width(target))
+        seconds = model[PROBE] + model[MISS] * math.log2(1.0 + size / CACHE)
+        if foreign or common > 1:
+            seconds += model[REKEY] * common
+        return once + flow * seconds
+    pairs = 0.0
+    for t in range(thetas.shape[0]):
+        reads = thetas[t]
+        inside = reads & target
+        if inside and reads & source and not inside & (inside - 1) and not reads & ~(source | target):
+            row = width(inside - 1)  # the one stream of the target that the predicate reads
+            if ranges[t] and model[NESTED] == 0.0:
+                return once + flow * (model[SEEK] * math.log2(2.0 + live[row]) + model[PROBE])
+            pairs = live[row]
+    return once + flow * (model[PROBE] + pairs * model[COMPARE])
+
+
+@part
+def writing(matches, left, right, query, model):  # type: ignore[no-untyped-def]
+    """Seconds per event in which so many matches of two sets are written."""
+    seconds = model[MATCH] + model[BYTE] * (HEAD + COMPONENT * width(left | right))
+    common = shared(left, right, query[0])
+    if common > 1:
+        seconds += model[VERIFY] * common
+    return matches * seconds
+
+
+@part
+def joining(left, right, both, root, facts, query, model):  # type: ignore[no-untyped-def]
+    """Seconds per event of a node of a tree: either side probes the other, and matches are stored but at the root.
+
+    Sets are given by their numbers in `facts`.
+    """
+    sets, cards, drive, _ = facts
+    matches = cards[both] * drive[both]
+    seconds = probing(cards[left] * drive[left], sets[left], sets[right], cards[right], query, model)
+    seconds += probing(cards[right] * drive[right], sets[right], sets[left], cards[left], query, model)
+    seconds += writing(matches, sets[left], sets[right], query, model)
+    if not root:
+        seconds += matches * model[INSERT]
+    return seconds
+
+
+@kernel(nb.float64(FACTS, QUERY, FLOATS, nb.boolean), stamp=STAMP)
+def node_seconds(facts, query, model, root):  # type: ignore[no-untyped-def]
+    """Seconds per event of one node: sets 0 and 1 of the facts are its sides, set 2 is both."""
+    return joining(0, 1, 2, root, facts, query, model)
+
+
+@kernel(nb.float64(nb.float64, nb.float64, FACTS, QUERY, FLOATS), stamp=STAMP)
+def step_seconds(flow, matches, facts, query, model):  # type: ignore[no-untyped-def]
+    """Seconds per event of one step of an ordering: set 0 of the facts probes set 1, and matches are not stored."""
+    sets, cards, _, _ = facts
+    seconds = probing(flow, sets[0], sets[1], cards[1], query, model)
+    return seconds + writing(matches, sets[0], sets[1], query, model)

@@ -1,0 +1,186 @@
+"""What the thesis' policies share: reading cardinalities, making plans with their ranges, and revising the ranges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+from attrs import define, evolve, field, frozen, validators
+
+from policies.optimizer.measure import estimate
+from policies.optimizer.plans import show
+from policies.optimizer.revision import outside, shifted
+from policies.optimizer.thesis import MOST, Costs, Floats, Sets, StreamPlan, cost_of_order, plan_stream
+from policies.optimizer.thesis_kernels import ALL_ALIKE
+
+if TYPE_CHECKING:
+    from policies.routing.view import View
+
+ABSENT = ("sample", "supersets")
+"""Where cardinalities come from that the running plan does not show: index sampling, or Algorithm 2."""
+
+absent_field = field(default="sample", validator=validators.in_(ABSENT))
+
+
+@frozen(eq=False)
+class Reading:
+    """The cardinalities of an interval."""
+
+    live: Floats
+    increments: Floats
+    collected: dict[int, float]
+    """Of what the steps made, by the bits of the streams: live composites, or, literally, matches in the interval."""
+
+    def made(self, plan: StreamPlan) -> Floats:
+        """What the steps of a stream's plan made, by number of streams; NaN where nothing was collected."""
+        values = np.full(len(self.live) + 1, np.nan)
+        both = 1 << plan.start
+        for size, other in enumerate(plan.order[:-1], start=2):
+            both |= 1 << other
+            values[size] = self.collected.get(both, np.nan)
+        return values
+
+
+@define(eq=False)
+class Reoptimizer:
+    """The plans of all start-up streams, and their validity ranges."""
+
+    absent: str = "sample"
+    literal: bool = False
+    """Cardinalities as the thesis defines them: see `policies.optimizer.thesis`."""
+    plans: list[StreamPlan] = field(init=False, factory=list)
+    _sets: Sets | None = field(init=False, default=None)
+    _places: dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[int, tuple[int, ...]]] = field(
+        init=False, factory=dict
+    )
+    _last: Reading | None = field(init=False, default=None)
+    _caps: Floats = field(init=False, factory=lambda: np.zeros(0))
+
+    def can_plan(self, view: View) -> bool:
+        """Whether the query has no more streams than the tables take."""
+        return len(view.graph.names) <= MOST
+
+    def sets(self, view: View) -> Sets:
+        if self._sets is None or self._sets.graph != view.graph:
+            self._sets = Sets(view.graph)
+        return self._sets
+
+    def text(self, view: View) -> str:
+        """The plans as one, in the notation of the engine."""
+        names = view.graph.names
+        return show({names[plan.start]: tuple(names[i] for i in plan.order) for plan in self.plans})
+
+    def read(self, view: View) -> Reading:
+        """The cardinalities since the last view. What a step of a plan of orderings made is driven by one stream, what
+        a step of a tree made by all that probed."""
+        sets, names = self.sets(view), view.graph.names
+        live = np.array([float(view.live[name]) for name in names])
+        increments = np.array([float(view.arrivals[name]) for name in names])
+        turns = (increments / np.maximum(live, 1.0)).tolist()
+        lone = ":" in view.plan
+        matches: dict[int, float] = {}
+        turned: dict[int, float] = {}
+        for step in view.steps:
+            place = self._places.get((step.source, step.target))
+            if place is None:
+                drivers = step.source[:1] if lone else step.source
+                place = sets.mask(step.source + step.target), tuple(map(names.index, drivers))
+                self._places[step.source, step.target] = place
+            both, by = place
+            matches[both] = matches.get(both, 0.0) + step.matches
+            turned[both] = turned.get(both, 0.0) + sum(turns[i] for i in by)
+        if self.literal:
+            return Reading(live, increments, matches)
+        cards = {both: matches[both] / turn for both, turn in turned.items() if turn > 0.0}
+        return Reading(live, increments, cards)
+
+    def regenerate(self, view: View, reading: Reading, starts: Iterable[int], gain: float = 0.0) -> bool:
+        """The regeneration path: new plans for these streams, with fresh ranges; returns whether orders changed.
+
+        Plans of which all together would cost less by no more than a share of ``gain`` stay, and cardinalities such as
+        these are within their ranges from now on.
+        """
+        self._caps = np.array([float(view.lengths.get(name, ALL_ALIKE)) for name in view.graph.names])
+        costs = Costs(
+            self.sets(view),
+            self._numbers(view, reading),
+            reading.increments,
+            1.0 / np.maximum(reading.live, 1.0),  # as many buckets as there are rows: so our directories grow
+            self._caps,
+            literal=self.literal,
+        )
+        fresh = {start: plan_stream(costs, start) for start in starts}
+        if self.plans:
+            costs_now = {plan.start: cost_of_order(costs, plan) for plan in self.plans}
+            saved = sum(costs_now[start] - plan.cost for start, plan in fresh.items())
+            if saved <= gain * sum(costs_now.values()):
+                self.plans = [_widened(p, reading) if p.start in fresh else p for p in self.plans]
+                return False
+        self.plans = [fresh.get(i) or self.plans[i] for i in range(len(view.graph.names))]
+        self._places.clear()
+        return True
+
+    def _numbers(self, view: View, reading: Reading) -> Floats:
+        sets = self.sets(view)
+        if self.absent == "sample":
+            return estimate(view).cards(np.arange(len(sets.adjacent)))
+        names = view.graph.names
+        collected = {frozenset((name,)): float(reading.live[i]) for i, name in enumerate(names)}
+        for both, cards in reading.collected.items():
+            collected[frozenset(name for i, name in enumerate(names) if both >> i & 1)] = cards
+        return sets.numbers(collected)
+
+    def suboptimal(self, reading: Reading) -> list[int]:
+        """Phase 2: the streams whose plans have a cardinality outside its range. One without arrivals shows nothing."""
+        return [
+            plan.start
+            for plan in self.plans
+            if reading.increments[plan.start] > 0
+            and (
+                outside(plan.lows, plan.highs, reading.live).any()
+                or (reading.made(plan) > plan.between).any()
+            )
+        ]
+
+    def stuck(self, reading: Reading, margin: float) -> list[int]:
+        """Phase 3 (Algorithm 4): the streams whose first step makes more than another first step would, by what was
+        collected in the plans of others."""
+        return [p.start for p in self.plans if stuck(p, reading.collected, len(self.plans), margin)]
+
+    def revise(self, reading: Reading, except_for: Iterable[int] = ()) -> None:
+        """The revision path: the ranges of all other plans move with the cardinalities."""
+        before, kept = self._last, set(except_for)
+        self._last = reading
+        if before is None:
+            return
+        for plan in self.plans:
+            if plan.start in kept:
+                continue
+            lows, highs = shifted(plan.lows, plan.highs, before.live, reading.live, self._caps)
+            made = reading.made(plan) - before.made(plan)
+            between = plan.between + np.where(np.isnan(made), 0.0, made)
+            self.plans[plan.start] = evolve(plan, lows=lows, highs=highs, between=between)
+
+
+def _widened(plan: StreamPlan, reading: Reading) -> StreamPlan:
+    """Its ranges, with room around what was measured."""
+    made = np.nan_to_num(reading.made(plan))
+    return evolve(
+        plan,
+        lows=np.minimum(plan.lows, reading.live / 2),
+        highs=np.maximum(plan.highs, 2 * reading.live),
+        between=np.maximum(plan.between, 2 * made),
+    )
+
+
+def stuck(plan: StreamPlan, collected: dict[int, float], streams: int, margin: float = 0.0) -> bool:
+    """Whether a plan is stuck in a local optimum: some collected pair with its start-up stream is smaller than its
+    first, by more than a share of ``margin``. Sizes are live composites, so that pairs measured in the plans of
+    different streams can be compared."""
+    own, first = 1 << plan.start, 1 << plan.order[0]
+    mine = collected.get(own | first)
+    if mine is None:
+        return False
+    pairs = (collected.get(own | 1 << i) for i in range(streams) if not (own | first) >> i & 1)
+    return any(cards < mine * (1.0 - margin) for cards in pairs if cards is not None)

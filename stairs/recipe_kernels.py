@@ -1,0 +1,57 @@
+"""Keys that entries have in the leaves of their components, read where they are needed.
+
+A *recipe* has a line for each attribute of a key: the component that carries it, and the address of (the meta of) its
+leaf under that attribute. Several are mixed, as in the keys of STAIRs.
+"""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+
+from stairs.flat import get
+from stairs.kernel import kernel, part
+from stairs.key_kernels import mix
+from stairs.layout import CAPACITY, HEADS, LONGS, RECORDS, RECORDS_AT, ROWS, SHIFT
+from stairs.probe_kernels import bucket_of
+from stairs.raw import int_at, long_at
+
+COMPONENT, LEAF = range(2)
+"""Columns of a recipe."""
+RECIPE = nb.int64[:, ::1]
+
+FIELD, NUMBER = 8, 4
+"""Bytes of a field of a ring's meta, and of a number in a record."""
+RECORD = NUMBER * (ROWS + 1)
+"""Bytes of a leaf's record."""
+
+
+@part
+def record_at(leaf, row):
+    """Where the record of a row is, in the leaf whose meta is at this address; its key comes first."""
+    mask = long_at(leaf + FIELD * CAPACITY) - 1
+    return long_at(leaf + FIELD * RECORDS_AT) + (np.int64(row) & mask) * RECORD
+
+
+@part
+def newest_of(leaf, key):
+    """The newest row of a key's bucket in a leaf."""
+    place = bucket_of(key, long_at(leaf + FIELD * SHIFT))
+    return int_at(long_at(leaf + FIELD * HEADS) + NUMBER * place)
+
+
+@part
+def key_by(recipe, rows, start):
+    """The key of an entry whose rows are the numbers from ``start`` on; 0 if the recipe is empty."""
+    key = np.int64(0)
+    for j in range(recipe.shape[0]):
+        found = long_at(record_at(recipe[j, LEAF], get(rows, start + recipe[j, COMPONENT])))
+        key = found if j == 0 else mix(key, found)
+    return key
+
+
+@kernel(nb.void(RECIPE, RECORDS, LONGS))
+def read_by(recipe, rows, out):
+    """The keys of entries, a line of ``rows`` for each."""
+    for i in range(rows.shape[0]):
+        out[i] = key_by(recipe, rows, i * rows.shape[1])
