@@ -48,7 +48,7 @@ def _parser() -> argparse.ArgumentParser:
     demo.add_argument(
         "--seed", type=_seed, metavar="S", help="the seed of the feed, with --synthetic (default 7)"
     )
-    demo.add_argument("--partitions", type=_partitions, metavar="P", help="Spark's partitions (default 4)")
+    demo.add_argument("--partitions", type=_partitions, metavar="P", help="Spark's partitions (default 8)")
     demo.set_defaults(run=_demo, parser=demo)
     return parser
 

@@ -79,7 +79,13 @@ def test_in_a_terminal_there_are_bars(monkeypatch, spark):  # noqa: F811
     file.close()
     os.close(main)
     drawn = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", out.getvalue())
-    for step in ("starting Spark", "reading four feeds", "joining", "checking against Spark SQL"):
+    for step in (
+        "starting Spark",
+        "reading four feeds",
+        "looking for heavy keys",
+        "joining",
+        "checking against Spark SQL",
+    ):
         assert re.search(rf"✓ {step}", drawn), step
     assert "0 lost, 0 repeated or wrong." in drawn
 

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from eddy.engine import Eddy
-from eddy.errors import EddyError, StateError
+from eddy.errors import BatchError, EddyError, StateError
 from eddy.marks import counted
 from eddy.outputs import Output
 from eddy.partition import Partitioning
@@ -73,6 +73,8 @@ class LiveJob:
     def _batch(
         self, store: Store, query_id: str, batch: int, table: pa.Table, watch: Stopwatch, tally: Any
     ) -> Iterator[pa.RecordBatch]:
+        if table.column(TIME).null_count:
+            raise BatchError("a row has no time: drop rows whose time is NULL before they are joined")
         cell = table.column(CELL)[0].as_py()
         key = (query_id, cell, self.dealing)
         warm = WARM.pop(key, ("", None))
