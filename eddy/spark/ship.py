@@ -64,9 +64,8 @@ def archive() -> Path:
 
 
 def _homes() -> Iterator[tuple[str, Path]]:
-    import eddy.spark
+    import eddy.spark  # noqa: F401  (the whole library is loaded, and so compiled, before it is packed)
 
-    del eddy.spark  # the whole library is loaded, and so compiled, before it is packed
     for package in PACKAGES:
         yield package, Path(str(sys.modules[package].__file__)).parent
 
@@ -93,7 +92,7 @@ def _caches(module: ModuleType) -> Iterator[tuple[Path, str]]:
     """Where Numba keeps the kernels of a module, and how their files' names begin."""
     for value in vars(module).values():
         cache: Any = getattr(value, "_cache", None)
-        if getattr(value, "__module__", None) == module.__name__ and hasattr(cache, "cache_path"):
+        if getattr(value, "__module__", None) == module.__name__ and hasattr(cache, "_cache_file"):
             index = Path(cache._cache_file._index_path)
             yield index.parent, index.name.removesuffix(".nbi")
 
