@@ -34,7 +34,7 @@ from eddy.steering import Steering
 from eddy.types import Column
 from eddy.why import Inquiry
 from eddy.workshop import Workshop
-from policies import Feedback, Fixed, Jisc, Migration, NoFeedback, Routing, View
+from policies import Auto, Feedback, Fixed, Jisc, Migration, NoFeedback, Routing, View
 
 
 class Eddy:
@@ -43,6 +43,9 @@ class Eddy:
     Every result is given exactly once, by the push that brings its latest event, in the order of these events; it is
     withdrawn once, if the query or ``retractions`` ask for that. Batch size, plan, plan changes and policies never
     change the results. (One technique, ``ParallelTrack(order="pt")``, gives some of them later.)
+
+    Without a plan the engine chooses one by itself, and another whenever that pays (`policies.Auto`). A plan that is
+    given stays until `migrate`, unless there is a ``routing`` policy too: then it is the one to begin with.
     """
 
     def __init__(
@@ -67,7 +70,7 @@ class Eddy:
         if joins not in ("hash", "nested"):
             raise EddyError(f"joins must be 'hash' or 'nested', not {joins!r}")
         self.query = query
-        self.routing = _policy("routing", routing, Routing, Fixed())
+        self.routing = _policy("routing", routing, Routing, Auto() if plan is None else Fixed())
         self.migration = _policy("migration", migration, Migration, Jisc())
         self.feedback = _policy("feedback", feedback, Feedback, NoFeedback())
         self.retractions = _flag("retractions", retractions)
@@ -421,6 +424,7 @@ class Eddy:
         Composites are holes at first and fill as they are needed. ``query`` is needed only if the saved one has
         predicates of your own (`eddy.predicate`). Plan, batch size, joins, seed and retractions are the saved ones
         unless given. Policies are not saved, only what they were called, nor is the memory budget: pass them again.
+        An engine that chose its plan by itself (`policies.Auto`) goes on to do so.
         Pins are kept, and so is whether the engine was frozen; the log of decisions begins anew. StateError if there is
         no snapshot to read, or not a whole one.
         """
