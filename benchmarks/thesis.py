@@ -138,7 +138,7 @@ def _changes(found: Mapping[str, int]) -> str:
     return " ".join(str(number) for number in found.values())
 
 
-DRAWS, ROWS = 4, 150_000
+DRAWS, ROWS = 3, 600_000
 SIDES = (POP, CARD, KEPT)
 
 

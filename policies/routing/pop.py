@@ -12,8 +12,8 @@ from policies.routing.base import Routing
 from policies.routing.reoptimizer import Reading, Reoptimizer, absent_field
 from policies.routing.view import View
 
-ONCE = 1e-4
-"""Seconds that looking takes, and planning, besides what it takes for each step or pair."""
+LOOK, PLAN = 1e-5, 5e-5
+"""Seconds that looking takes for each step of the plan, and planning for each that a plan can have, and some more."""
 CAUTIOUS = 64.0
 """How many times as long it waits at the most with what was in vain before."""
 
@@ -37,7 +37,7 @@ class Pop(Routing):
 
     every: int = field(default=1000, validator=validators.ge(1))
     absent: str = absent_field
-    overhead: float = field(default=0.02, validator=validators.gt(0.0))
+    overhead: float = field(default=0.01, validator=validators.gt(0.0))
     gain: float = field(default=0.05, validator=[validators.ge(0.0), validators.lt(1.0)])
     literal: bool = False
     checks: int = field(init=False, default=0)
@@ -73,12 +73,12 @@ class Pop(Routing):
             return None
         model, n = self._model, len(view.graph.names)
         worked = seconds_spent(view, model)
-        look = ONCE + 2 * len(view.steps) * model.look
-        price = (ONCE + n * (n - 1) * model.sample) * self._caution
+        look = LOOK * (10 + len(view.steps))
+        price = PLAN * (2 + n * (n - 1)) * self._caution
         self._credit += self.overhead * worked - look
         plan = self._check(view, price)
         each = self.overhead * worked / max(sum(view.arrivals.values()), 1)
-        wanted = (price if self._put_off else 2 * look) - self._credit
+        wanted = (price if self._put_off else look) + look - self._credit
         self._wait = math.ceil(wanted / each) if 0.0 < each < math.inf else 0
         return plan
 
@@ -91,7 +91,7 @@ class Pop(Routing):
             return None
         self.checks += 1
         wrong = self._wrong(reading) if ours else list(range(len(reading.live)))
-        self._put_off = bool(wrong) and self._credit < price
+        self._put_off = bool(wrong) and self._credit < 0.99 * price
         if wrong and not self._put_off:
             self._credit -= price
             self.regenerations += len(wrong)
