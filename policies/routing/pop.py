@@ -12,6 +12,11 @@ from policies.routing.base import Routing
 from policies.routing.reoptimizer import Reading, Reoptimizer, absent_field
 from policies.routing.view import View
 
+LOOK, PLAN = 1e-5, 5e-5
+"""Seconds that looking takes for each step of the plan, and planning for each that a plan can have, and some more."""
+CAUTIOUS = 64.0
+"""How many times as long it waits at the most with what was in vain before."""
+
 
 @define(eq=False)
 class Pop(Routing):
@@ -25,13 +30,14 @@ class Pop(Routing):
     A departure of its own: to look, to plan and to change takes time that the engines of the thesis' day did not
     notice, but ours does, since it joins 1,000 rows in a fraction of a millisecond. So this may take a share of
     ``overhead`` of all time, both by the cost model (by the clock no two runs would be alike), and things are put off
-    until there is time for them. And orders change for a saving of more than a share of ``gain`` only.
+    until there is time for them, the longer the more often they were in vain. And orders change for a saving of more
+    than a share of ``gain`` only.
     ``overhead=math.inf, gain=0`` is the thesis' way.
     """
 
     every: int = field(default=1000, validator=validators.ge(1))
     absent: str = absent_field
-    overhead: float = field(default=0.02, validator=validators.gt(0.0))
+    overhead: float = field(default=0.01, validator=validators.gt(0.0))
     gain: float = field(default=0.05, validator=[validators.ge(0.0), validators.lt(1.0)])
     literal: bool = False
     checks: int = field(init=False, default=0)
@@ -43,6 +49,7 @@ class Pop(Routing):
     _wait: int = field(init=False, default=0, repr=False)
     _credit: float = field(init=False, default=0.0, repr=False)
     """Seconds that may be spent."""
+    _caution: float = field(init=False, default=1.0, repr=False)
     _put_off: bool = field(init=False, default=False, repr=False)
     """Plans are to be made as soon as there is time."""
 
@@ -57,7 +64,7 @@ class Pop(Routing):
 
     def begin(self, names: tuple[str, ...], seed: int) -> None:
         self._planner = self._fresh()
-        self._wait, self._credit, self._put_off = 0, 0.0, False
+        self._wait, self._credit, self._caution, self._put_off = 0, 0.0, 1.0, False
         self.checks = self.regenerations = 0
 
     def choose(self, view: View) -> str | None:
@@ -66,11 +73,12 @@ class Pop(Routing):
             return None
         model, n = self._model, len(view.graph.names)
         worked = seconds_spent(view, model)
-        look, price = len(view.steps) * model.look, n * (n - 1) * (model.sample + model.change)
+        look = LOOK * (10 + len(view.steps))
+        price = PLAN * (2 + n * (n - 1)) * self._caution
         self._credit += self.overhead * worked - look
         plan = self._check(view, price)
         each = self.overhead * worked / max(sum(view.arrivals.values()), 1)
-        wanted = (price if self._put_off else 2 * look) - self._credit
+        wanted = (price if self._put_off else look) + look - self._credit
         self._wait = math.ceil(wanted / each) if 0.0 < each < math.inf else 0
         return plan
 
@@ -83,11 +91,15 @@ class Pop(Routing):
             return None
         self.checks += 1
         wrong = self._wrong(reading) if ours else list(range(len(reading.live)))
-        self._put_off = bool(wrong) and self._credit < price
+        self._put_off = bool(wrong) and self._credit < 0.99 * price
         if wrong and not self._put_off:
             self._credit -= price
             self.regenerations += len(wrong)
-            planner.regenerate(view, reading, wrong, self.gain if ours else 0.0)
+            if planner.regenerate(view, reading, wrong, self.gain):
+                self._credit -= len(view.steps) * self._model.change
+                self._caution = 1.0
+            else:
+                self._caution = min(2.0 * self._caution, CAUTIOUS)
         planner.revise(reading, wrong)
         plan = planner.text(view) if planner.plans else view.plan
         return None if plan == view.plan else plan

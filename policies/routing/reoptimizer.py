@@ -9,7 +9,7 @@ import numpy as np
 from attrs import define, evolve, field, frozen, validators
 
 from policies.optimizer.measure import estimate
-from policies.optimizer.plans import show
+from policies.optimizer.plans import read, show
 from policies.optimizer.revision import outside, shifted
 from policies.optimizer.thesis import MOST, Costs, Floats, Sets, StreamPlan, cost_of_order, plan_stream
 from policies.optimizer.thesis_kernels import ALL_ALIKE
@@ -111,11 +111,12 @@ class Reoptimizer:
             literal=self.literal,
         )
         fresh = {start: plan_stream(costs, start) for start in starts}
-        if self.plans:
-            costs_now = {plan.start: cost_of_order(costs, plan) for plan in self.plans}
+        old = self.plans or orders_of(view)
+        if old:
+            costs_now = {plan.start: cost_of_order(costs, plan) for plan in old}
             saved = sum(costs_now[start] - plan.cost for start, plan in fresh.items())
             if saved <= gain * sum(costs_now.values()):
-                self.plans = [_widened(p, reading) if p.start in fresh else p for p in self.plans]
+                self.plans = [_widened(p, reading) if p.start in fresh else p for p in old]
                 return False
         self.plans = [fresh.get(i) or self.plans[i] for i in range(len(view.graph.names))]
         self._places.clear()
@@ -124,7 +125,7 @@ class Reoptimizer:
     def _numbers(self, view: View, reading: Reading) -> Floats:
         sets = self.sets(view)
         if self.absent == "sample":
-            return estimate(view).cards(np.arange(len(sets.adjacent)))
+            return estimate(view, both_ways=False).cards(np.arange(len(sets.adjacent)))
         names = view.graph.names
         collected = {frozenset((name,)): float(reading.live[i]) for i, name in enumerate(names)}
         for both, cards in reading.collected.items():
@@ -163,14 +164,25 @@ class Reoptimizer:
             self.plans[plan.start] = evolve(plan, lows=lows, highs=highs, between=between)
 
 
+def orders_of(view: View) -> list[StreamPlan]:
+    """The plan that runs, if it is one of orderings, as plans whose ranges hold nothing."""
+    plan, names = read(view.plan), view.graph.names
+    if isinstance(plan, (str, tuple)):
+        return []
+    n = len(names)
+    nothing = np.zeros(n), np.zeros(n), np.zeros(n + 1)
+    return [StreamPlan(i, tuple(map(names.index, plan[name])), 0.0, *nothing) for i, name in enumerate(names)]
+
+
 def _widened(plan: StreamPlan, reading: Reading) -> StreamPlan:
     """Its ranges, with room around what was measured."""
-    made = np.nan_to_num(reading.made(plan))
+    made = reading.made(plan)
+    room = np.where(np.isnan(made), ALL_ALIKE, 2 * made + 1)
     return evolve(
         plan,
         lows=np.minimum(plan.lows, reading.live / 2),
         highs=np.maximum(plan.highs, 2 * reading.live),
-        between=np.maximum(plan.between, 2 * made),
+        between=np.maximum(plan.between, room),
     )
 
 
