@@ -16,6 +16,9 @@ from numba import njit
 
 import eddy
 from policies import (
+    Auto,
+    Base,
+    Card,
     Doe,
     EagerStairs,
     Feedback,
@@ -32,6 +35,7 @@ from policies import (
     MovingState,
     NoFeedback,
     ParallelTrack,
+    Pop,
     Random,
     Routing,
     Skinner,
@@ -59,6 +63,10 @@ FEEDBACK = [
 
 ROUTING = [
     Fixed(),
+    Auto(every=6),
+    Base(after=9),
+    Pop(every=4),
+    Card(every=8),
     Random(5),
     Lottery(6, draws=3),
     Greedy(7, slack=0.0),
