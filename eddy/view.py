@@ -131,16 +131,16 @@ class Watch:
         if since and (before := self._counted.get(program)) is not None:
             counts -= before
         names = self._engine.query.names
-        return tuple(
-            StepView(
-                tuple(names[s] for s in _path(hop.step.source)),
-                tuple(names[s] for s in hop.step.target.streams),
-                probes,
-                matches,
-            )
-            for hop, (probes, matches) in zip(program.hops, counts.tolist(), strict=True)
-            if hop.step.duty is None  # else it belongs to a plan that is being left
-        )
+        found: dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[int, int]] = {}
+        for hop, (probes, matches) in zip(program.hops, counts.tolist(), strict=True):
+            if hop.step.duty is None:  # else it belongs to a plan that is being left
+                source = tuple(names[s] for s in _path(hop.step.source))
+                step = source, tuple(names[s] for s in hop.step.target.streams)
+                before = found.get(
+                    step, (0, 0)
+                )  # where rows take several ways, these may have a step in common
+                found[step] = known[0] + probes, known[1] + matches
+        return tuple(StepView(*step, *count) for step, count in found.items())
 
     def _stairs(self) -> tuple[StairView, ...]:
         names, track = self._engine.query.names, self._engine._router.tracks[-1]

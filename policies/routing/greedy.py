@@ -41,14 +41,13 @@ class Greedy(Routing):
         if not current:
             current = {name: self._kept(view, name, ())[0][1:] for name in graph.names}
             return Choice(as_orderings({name: {order: 1} for name, order in current.items()}), "first orders")
-        changed = []
-        size = len(graph.names) * (len(graph.names) - 1) // 2
-        for i in range(len(graph.names)):
-            name = graph.names[(self._turn + i) % len(graph.names)]
-            if sampled + size > AT_ONCE and i:
+        changed, count = [], len(graph.names)
+        for i in range(count):
+            sampled += count * (count - 1) // 2
+            if sampled > AT_ONCE and i:
                 break
-            sampled += size
-            self._turn += 1
+            name = graph.names[self._turn]
+            self._turn = (self._turn + 1) % count
             order, broken = self._kept(view, name, current[name])
             if broken and order[1:] != current[name]:
                 current[name] = order[1:]
