@@ -136,7 +136,7 @@ class Watch:
             if hop.step.duty is None:  # else it belongs to a plan that is being left
                 source = tuple(names[s] for s in _path(hop.step.source))
                 step = source, tuple(names[s] for s in hop.step.target.streams)
-                before = found.get(
+                known = found.get(
                     step, (0, 0)
                 )  # where rows take several ways, these may have a step in common
                 found[step] = known[0] + probes, known[1] + matches
