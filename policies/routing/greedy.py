@@ -8,7 +8,7 @@ from policies.routing.base import Choice, Routing
 from policies.routing.orders import Order, as_orderings, followers, orders_of
 from policies.routing.view import View
 
-AT_ONCE = 400
+AT_ONCE = 60
 """Paths that are sampled in one decision at the most: with many streams the orders are seen to in turns."""
 
 
@@ -26,7 +26,7 @@ class Greedy(Routing):
     thrashing serve the same end. Departure: every probe is taken to cost the same.
     """
 
-    period: int = field(default=10_000, validator=validators.ge(1))
+    period: int = field(default=65_536, validator=validators.ge(1))
     slack: float = field(default=0.2, validator=validators.ge(0))
     _turn: int = field(init=False, default=0, repr=False)
 
