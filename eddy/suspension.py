@@ -103,6 +103,11 @@ class Suspension:
         former.put_by()
         self.former, self.visits.seconds = former.former, former.seconds
 
+    @property
+    def programs(self) -> tuple[Program, Program] | None:
+        """The program of the plan without visits and with them; None before the first batch."""
+        return self._programs
+
     # -- a batch ---------------------------------------------------------------------------------------------------
 
     def prepare(self) -> None:

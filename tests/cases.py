@@ -65,6 +65,10 @@ FEEDBACK = [
 
 ROUTING = [
     Fixed(),
+    Auto(every=6),
+    Base(after=9),
+    Pop(every=4),
+    Card(every=8),
     Random(5),
     Lottery(6, draws=3),
     Greedy(7, slack=0.0),
