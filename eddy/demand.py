@@ -50,16 +50,16 @@ def judged_classes(
     return classes
 
 
-def waits(policy: Feedback, node: Join) -> bool:
+def waits(policy: Feedback, node: Join, nested: bool) -> bool:
     """Whether the left side of a join waits for the right one."""
-    sizes = len(node.left.streams), len(node.right.streams)
+    given = len(node.left.streams), len(node.right.streams), nested
     try:
-        return bool(policy.waits(*sizes))
+        return bool(policy.waits(*given))
     except Exception as error:
-        raise EddyError(f"{type(policy).__name__}.waits{sizes} failed: {error!r}") from error
+        raise EddyError(f"{type(policy).__name__}.waits{given} failed: {error!r}") from error
 
 
-def check_feedback(policy: Feedback, compiler: Compiler, plan: Plan) -> None:
+def check_feedback(policy: Feedback, compiler: Compiler, plan: Plan, nested: bool) -> None:
     """Refuse a policy that cannot say what it judges under a plan, before anything is changed."""
     numbers = [compiler.number[name] for name in compiler.names]
     if isinstance(plan, Orderings):
@@ -68,7 +68,7 @@ def check_feedback(policy: Feedback, compiler: Compiler, plan: Plan) -> None:
         return
     for node in joins(plan):
         sides = node.left, node.right
-        waiting, other = sides if waits(policy, node) else sides[::-1]
+        waiting, other = sides if waits(policy, node, nested) else sides[::-1]
         opposite = tuple(sorted(compiler.number[name] for name in other.streams))
         for below in joins(waiting) if isinstance(waiting, Join) else ():
             for side in (below.left, below.right):
@@ -149,7 +149,7 @@ class Designer:
         if isinstance(node, Join):
             left, right = self._numbers(node.left), self._numbers(node.right)
             sides = node.left, node.right
-            waiting, other = sides if waits(self.policy, node) else sides[::-1]
+            waiting, other = sides if waits(self.policy, node, self.binder.nested) else sides[::-1]
             if above and isinstance(node.left, Leaf) and isinstance(node.right, Leaf):
                 self._siblings[left], self._siblings[right] = right[0], left[0]
             yield from self._tree(other, [(streams, None), *above], unit)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 from attrs import define, field
@@ -23,6 +23,9 @@ SEEN = 4
 
 FEW = 32
 """What waits is judged again, instead of looking for what has come, where that is so many times as much."""
+
+UNUSUAL = 4
+"""On a shared machine a thread may have to wait: no more than so many times what is usual counts."""
 
 LACKING = 2
 """Flag of an entry for which something is missing, at the first edge; at the next one it is one more."""
@@ -54,6 +57,8 @@ class Edge:
     """Since the last review: entries judged, those suspended, those that came back, and keys looked up for that."""
     seconds: float = 0.0
     """Time since then for all this, and for bringing back."""
+    usual: float = 0.0
+    """About how long one thing takes."""
     period: int = 16
     """Batches after which it is reviewed."""
     worth: float = 0.0
@@ -127,6 +132,11 @@ class Edge:
         found = self.blacklist.wake_some(marks, count)
         self.resumed += len(found)
         return found
+
+    def charge(self, seconds: float) -> None:
+        """Something that was done here took so long; much longer than usual, it was somebody else who did that."""
+        self.seconds += min(seconds, UNUSUAL * self.usual) if self.usual else seconds
+        self.usual += (seconds - self.usual) / 8 if self.usual else seconds
 
     def review(self) -> None:
         """What was counted has been seen to."""
@@ -231,13 +241,3 @@ class Unit(Tally):
         if found > 0 and SEEN * found >= came:
             self.fanout = composites / found
 
-
-def bill(edges: Sequence[Edge], seconds: float) -> None:
-    """Something took so long: these edges share it by what they have done."""
-    if len(edges) == 1:
-        edges[0].seconds += seconds
-        return
-    done = [1 + edge.judged + edge.looked for edge in edges]
-    share = seconds / sum(done, 0.0) if done else 0.0
-    for edge, part in zip(edges, done, strict=True):
-        edge.seconds += share * part

@@ -22,6 +22,9 @@ to 12,000 rows."""
 DEAR = 32
 """How many times as much it takes by nested loops, where everything that comes looks at it, if there are few others."""
 
+UNUSUAL = 4
+"""A batch counts no more than so many times what is usual."""
+
 FADING = 1 / 16
 """Weight of the last batch."""
 
@@ -41,7 +44,12 @@ class Payoff:
         self._seconds = self._work = 0.0
 
     def note(self, work: float, seconds: float) -> None:
-        """A batch, judging apart, took so long for so many events, or composites by their weights."""
+        """A batch, judging apart, took so long for so many events, or composites by their weights.
+
+        What takes much longer than usual has had to wait for the processor.
+        """
+        if self._work > 0:
+            seconds = min(seconds, UNUSUAL * self.price * work)
         self._seconds += FADING * (seconds - self._seconds)
         self._work += FADING * (work - self._work)
 

@@ -69,7 +69,7 @@ class Restraint:
                     awake.append((unit, edge))
                 if edge.resting and edge.blacklist.waiting:
                     released.append((unit, edge))
-        if self._batches % SOON == 0:
+        if awake and _is_round(max(edge.batches for _, edge in awake)):
             self._look(awake)
         return released
 
@@ -90,3 +90,8 @@ class Restraint:
         edge.rest(edge.patience)
         edge.period = FIRST if edge.resting else min(LAST, 2 * edge.period)
         edge.review()
+
+
+def _is_round(batches: int) -> bool:
+    """SOON, twice as many, and so on; then whenever the first review would be due again."""
+    return batches % FIRST == 0 or (batches >= SOON and batches & (batches - 1) == 0)

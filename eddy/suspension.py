@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from eddy.binding import Halt
 from eddy.demand import Designer
 from eddy.dropped import Dropped
-from eddy.edge import Edge, Tally, Unit, bill
+from eddy.edge import Edge, Tally, Unit
 from eddy.intake import Part
 from eddy.itinerary import Streams
 from eddy.late import suspend_late
@@ -44,15 +44,15 @@ at once would delay the batch, and make rings grow for good.)"""
 class Suspension:
     """What waits, in all nodes of the current plan.
 
-    ``clock`` is what batches and visits are timed by: waiting for the processor counts against nobody. ``former`` has
-    waited for the same streams under another router; what it has counted goes on.
+    ``clock`` is what batches and visits are timed by. ``former`` has waited for the same streams under another router;
+    what it has counted goes on.
     """
 
     def __init__(
         self,
         policy: Feedback,
         router: Router,
-        clock: Callable[[], float] = time.thread_time,
+        clock: Callable[[], float] = time.perf_counter,
         former: Suspension | None = None,
     ) -> None:
         self.policy = policy
@@ -204,9 +204,7 @@ class Suspension:
             self._new = 0
             if self.visits.whole:
                 suspend_late(self.units, floor)
-        spent = self.clock() - start
-        self.visits.seconds += spent
-        bill(self._edges, spent)
+        self.visits.bill(self._edges, start)
 
     def _begin_blacklists(
         self, floor: NDArray[np.int32], lows: NDArray[np.int64], counts: NDArray[np.int64]

@@ -49,7 +49,7 @@ class Workshop:
     def check(self, feedback: Feedback, plan: Any) -> None:
         """Refuse a feedback policy that cannot judge under a plan. (Differences judge nothing.)"""
         if feedback.watches and self.query.base is None:
-            check_feedback(feedback, self.compiler, plan)
+            check_feedback(feedback, self.compiler, plan, self.joins == "nested")
 
     def stream(self, number: int, first_row: int) -> StreamState:
         """An empty stream whose rows begin with this number."""

@@ -14,7 +14,7 @@ from stairs.kernel import kernel, part
 from stairs.key_kernels import mix
 from stairs.layout import CAPACITY, HEADS, LONGS, RECORDS, RECORDS_AT, ROWS, SHIFT
 from stairs.probe_kernels import bucket_of
-from stairs.raw import int_at, long_at
+from stairs.raw import long_at
 
 COMPONENT, LEAF = range(2)
 """Columns of a recipe."""
@@ -34,10 +34,10 @@ def record_at(leaf, row):
 
 
 @part
-def newest_of(leaf, key):
-    """The newest row of a key's bucket in a leaf."""
+def head_at(leaf, key):
+    """Where the newest row of a key's bucket is told in a leaf."""
     place = bucket_of(key, long_at(leaf + FIELD * SHIFT))
-    return int_at(long_at(leaf + FIELD * HEADS) + NUMBER * place)
+    return long_at(leaf + FIELD * HEADS) + NUMBER * place
 
 
 @part

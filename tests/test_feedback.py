@@ -293,7 +293,7 @@ def test_a_policy_of_ones_own():
         def judges(self, components, attributes):
             return attributes if components == 1 else None
 
-        def waits(self, left, right):
+        def waits(self, left, right, nested):
             return left < right
 
     query = clique("ABCD", lambda _: eddy.Rows(30))

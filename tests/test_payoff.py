@@ -25,17 +25,17 @@ def engine_of(feedback, cost, window=20):
     engine, now = eddy.Eddy(query_of(window), plan="(A B) C", feedback=feedback), [0.0]
     suspension = Suspension(feedback, engine._router, clock=lambda: now[0])
     engine._router.suspension = suspension
-    bill, done = suspension.visits._bill, suspension.done
+    bill, done = suspension.visits.bill, suspension.done
 
-    def visited(unit, start):
-        now[0] += cost * bool(unit.edges)
-        bill(unit, start)
+    def visited(edges, start):
+        now[0] += cost * bool(edges)
+        bill(edges, start)
 
     def over(events):
         now[0] += 1.0
         done(events)
 
-    suspension.visits._bill, suspension.done = visited, over
+    suspension.visits.bill, suspension.done = visited, over
     return engine
 
 
