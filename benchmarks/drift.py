@@ -147,7 +147,7 @@ def measure(make: Callable[[], Drift], report: Report) -> None:
 def _reach(feed: Drift, outcome: Outcome, report: Report) -> None:
     changes = f"{outcome.changes['Auto']} changes"
     if feed.still:
-        slower = 100 * (outcome.of_clairvoyant("Auto") - 1)
+        slower = 100 * (1 / outcome.of_best_single("Auto") - 1)
         report.reach(f"{feed.name}: Auto slower than the best plan, kept", slower, "%", 1.0, note=changes)
         return
     report.reach(f"{feed.name}: time of Auto, of a clairvoyant", outcome.of_clairvoyant("Auto"), "times", 1.1)
