@@ -1,7 +1,7 @@
 # Every command sets itself up: the first use makes .venv, installs into it and compiles the kernels, and so does
 # the first use after setup.cfg has changed; otherwise it starts at once.
 #
-#   make demo            a live 4-stream join whose plan changes while it runs (SECONDS=20 SEED=7)
+#   make demo            Spark joins four feeds of real data (PARTITIONS=4); SECONDS=20 SEED=7: made-up streams, live
 #   make test            the tests (ARGS="-k name")
 #   make bench           the benchmarks (ARGS="-k name")
 #   make fuzz MINUTES=5  random queries against the naive oracle: joins, then the other operators
@@ -24,7 +24,8 @@ help:
 setup: $(COMPILED)
 
 demo: $(COMPILED)
-	@$(BIN)/eddy demo $(if $(SECONDS),--seconds $(SECONDS)) $(if $(SEED),--seed $(SEED))
+	@$(BIN)/eddy demo $(if $(SECONDS)$(SEED),--synthetic) $(if $(SECONDS),--seconds $(SECONDS)) \
+	    $(if $(SEED),--seed $(SEED)) $(if $(PARTITIONS),--partitions $(PARTITIONS))
 
 test: $(COMPILED)
 	@$(BIN)/python -m pytest $(ARGS)

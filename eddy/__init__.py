@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from eddy.engine import Eddy
 from eddy.errors import BatchError, EddyError, PlanError, QueryError, StateError
 from eddy.explanation import Explanation
@@ -19,6 +21,9 @@ from eddy.statistics import (
     TrackStatistics,
 )
 from eddy.windows import Range, Rows, Tumbling, Unbounded
+
+if TYPE_CHECKING:
+    from eddy import spark as spark
 
 __version__ = "0.1.0"
 
@@ -47,3 +52,12 @@ __all__ = [
     "predicate",
     "sql",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """`eddy.spark` is loaded when it is first used: it needs PySpark, and nothing else does."""
+    if name == "spark":
+        import importlib
+
+        return importlib.import_module("eddy.spark")
+    raise AttributeError(f"module 'eddy' has no attribute {name!r}")

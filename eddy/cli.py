@@ -36,20 +36,42 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     demo = commands.add_parser(
         "demo",
-        help="a live join of four streams whose plan changes while it runs",
-        description="Joins four streams of a shop whose selectivities drift, changes the plan as they do, "
-        "and checks every result by an independent count.",
+        help="Spark joins four feeds of real data through partitions of eddies",
+        description="Spark reads a year of flights with their weather, planes and airports, joins them through "
+        "partitions of eddies that change their plans, and checks every result by a join of its own. With --synthetic: "
+        "a live join, without Spark, of four made-up streams that drift, checked by an independent count.",
     )
-    demo.add_argument("--seconds", type=_seconds, default=20.0, metavar="N", help="how long (default 20)")
-    demo.add_argument("--seed", type=_seed, default=7, metavar="S", help="the seed of the feed (default 7)")
-    demo.set_defaults(run=_demo)
+    demo.add_argument(
+        "--synthetic", action="store_true", help="four made-up streams that drift, without Spark"
+    )
+    demo.add_argument("--seconds", type=_seconds, metavar="N", help="how long, with --synthetic (default 20)")
+    demo.add_argument(
+        "--seed", type=_seed, metavar="S", help="the seed of the feed, with --synthetic (default 7)"
+    )
+    demo.add_argument("--partitions", type=_partitions, metavar="P", help="Spark's partitions (default 4)")
+    demo.set_defaults(run=_demo, parser=demo)
     return parser
 
 
 def _demo(options: argparse.Namespace) -> int:
-    from eddy.demo import demo
+    if options.synthetic:
+        if options.partitions is not None:
+            options.parser.error("--partitions is for Spark, and --synthetic runs without it")
+        from eddy.demo import demo
 
-    return demo(options.seconds, options.seed)
+        return demo(options.seconds or 20.0, 7 if options.seed is None else options.seed)
+    if options.seconds is not None or options.seed is not None:
+        options.parser.error("--seconds and --seed are for the made-up streams: add --synthetic")
+    from eddy.demo_flights import PARTITIONS, flights
+
+    return flights(partitions=options.partitions or PARTITIONS)
+
+
+def _partitions(text: str) -> int:
+    value = int(text)
+    if not 1 <= value <= 256:
+        raise argparse.ArgumentTypeError("a whole number from 1 to 256")
+    return value
 
 
 def _seconds(text: str) -> float:

@@ -1,4 +1,4 @@
-"""``eddy demo``: four live streams, a feed that drifts, a plan that follows it, a count that checks it all.
+"""``eddy demo --synthetic``: four live streams, a feed that drifts, a plan that follows it, a count that checks it all.
 
 The feed is cut into slices. Each goes through the engine, then through the audit; now and then the newest
 slices are looked at, and when another plan would hold far fewer composites, the engine is told to migrate. It

@@ -24,6 +24,7 @@ from eddy.handout import Handout, emit
 from eddy.history import History
 from eddy.intake import Arrivals, Intake
 from eddy.lowwater import LowWater
+from eddy.marks import ROW
 from eddy.migrations import Migrations, check_technique
 from eddy.output import GroupedOutput
 from eddy.plan import Plan
@@ -62,6 +63,7 @@ class Eddy:
         memory: int | str | None = None,
         advise: bool = False,
         _first_row: int = 0,
+        _given: frozenset[str] | None = None,
     ) -> None:
         if not isinstance(query, Query):
             raise EddyError(
@@ -79,16 +81,17 @@ class Eddy:
         self.joins = joins
         self.seed = seed
         self._budget = None if memory is None else Budget(bytes_of(memory))
-        self._workshop = workshop = Workshop(query, joins)
+        self._workshop = workshop = Workshop(query, joins, _given)
         self._plan = workshop.parse(plan)
         workshop.check(self.feedback, self._plan)
         self._first_row = _first_row
         self._pool = workshop.pool
         self._streams = [workshop.stream(i, _first_row) for i in range(len(query.names))]
         self._intake = Intake(query, self._pool, workshop.stored)
-        self._lowwater = LowWater(*query.window_table(), _first_row)
+        self._lowwater = LowWater(*workshop.windows(), _first_row)
         self._history = History()
         self._output = workshop.output(retractions)
+        self._output.number = None if _given is None else self._number
         self._router = workshop.router(self._streams)
         self._router.attend(self.feedback)
         self._router.install(self._plan, fresh=True)
@@ -154,11 +157,18 @@ class Eddy:
     def _push(self, batches: Mapping[str, Any], max_rows: int | None) -> Result | Iterator[Result]:
         if max_rows is not None:
             max_rows = _whole("max_rows", max_rows)
+        self._prepare()
+        return self._take(self._intake.admit(batches), max_rows)
+
+    def _prepare(self) -> None:
+        """Before a push: forget strings that nobody needs, and perhaps change the plan."""
         self._check_ready("push more")
         if self._pool.wants_sweep:  # before the batch is encoded: its codes are in no payload yet
             in_use = [codes for stream in self._streams for codes in stream.payload.codes_in_use()]
             self._pool.sweep((*in_use, *self._output.codes_in_use(), *self._changes.codes_in_use()))
-        arrivals = self._intake.admit(batches)
+
+    def _take(self, arrivals: Arrivals, max_rows: int | None) -> Result | Iterator[Result]:
+        """Process what has been admitted."""
         self._steering.decide()
         self._handout.begin(self._streams, self._lowwater.lows.tolist())
         self._intake.accept(arrivals)
@@ -215,7 +225,7 @@ class Eddy:
         if self._budget is not None and not self.query.minus:
             self._budget.look(router, lambda: bytes_held(self))
         lows, counts = self._lowwater.lows.copy(), self._lowwater.counts.copy()
-        marks, first, _ = self._lowwater.advance(arrivals.streams, arrivals.times)
+        marks, first, _ = self._lowwater.advance(arrivals.streams, arrivals.times, arrivals.given)
         self._history.note(self._events, counts.tolist(), lows.tolist(), arrivals, router.tracks[-1].plan)
         router.begin(first, lows, counts, ring)
         router.foresee(arrivals.parts)
@@ -275,7 +285,9 @@ class Eddy:
                 for ring in chunks(self._router, max_rows, self._handout.ring):
                     made += len(ring)
                     self._results += len(ring)
-                    result = self._handout.give(emit(self.query, self._router, ring, self._fetch))
+                    result = self._handout.give(
+                        emit(self.query, self._router, ring, self._fetch, self._output.number)
+                    )
                     _ = result.rows  # read now: the next part uses the ring again
                     yield result
                 self._changes.work(made)
@@ -316,6 +328,13 @@ class Eddy:
 
     def _fetch(self, stream: str, column: str, rows: NDArray[np.int64]) -> Column:
         return self._streams[self.query.names.index(stream)].payload.take(column, rows)
+
+    def _number(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The numbers that rows have in the whole of their streams, where this engine has only some of them."""
+        found = [
+            s.payload.storage(ROW, np.ascontiguousarray(rows[:, s.number])).values for s in self._streams
+        ]
+        return np.stack(found, axis=1)
 
     # -- plans -----------------------------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from eddy.leaf import StreamState
 from eddy.query import Query
-from eddy.result import Fetch, Result
+from eddy.result import Fetch, Number, Result
 from eddy.router import Router
 from eddy.tracks import RESULT_RINGS
 from stairs import Ring
@@ -61,8 +61,8 @@ class Handout:
         return result
 
 
-def emit(query: Query, router: Router, ring: Ring, fetch: Fetch) -> Result:
-    """The combinations in a result ring, in the order of their latest events."""
+def emit(query: Query, router: Router, ring: Ring, fetch: Fetch, number: Number | None = None) -> Result:
+    """The combinations in a result ring, in the order of their latest events; ``number`` says what rows are called."""
     newest, events = router.newest, len(router.marks)
     state, start, count = ring.state, ring.base, len(ring)
 
@@ -72,4 +72,4 @@ def emit(query: Query, router: Router, ring: Ring, fetch: Fetch) -> Result:
         read_rows(state, start, order, np.arange(len(newest)), newest, out)
         return out
 
-    return Result(query, count, rows, fetch)
+    return Result(query, count, rows, fetch, None, number)

@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from eddy.columns import normalise
 from eddy.errors import BatchError
 from eddy.instants import format_instant
+from eddy.lowwater import Given
+from eddy.marks import ROW
 from eddy.merge import arrange
 from eddy.query import Query
 from eddy.strings import StringPool
@@ -26,6 +28,18 @@ Keys = NDArray[np.int64]
 
 _ALWAYS = np.iinfo(np.int64).min
 """The time of what is static."""
+
+
+@define(eq=False)
+class Travel:
+    """What rows of one stream bring along where an engine has only some of them."""
+
+    rows: Keys
+    """Their numbers in the whole stream."""
+    marks: Keys
+    """[rows, streams whose marks are given]."""
+    events: Keys | None
+    """The numbers of their events, ascending, by which streams are merged; None: by time."""
 
 
 @define(eq=False)
@@ -49,6 +63,7 @@ class Arrivals:
     streams: NDArray[np.int32]
     times: Keys | None
     parts: tuple[Part, ...]
+    given: Given | None = None
 
     def copied(self) -> Arrivals:
         """The same in memory of its own."""
@@ -61,7 +76,7 @@ class Arrivals:
             keys = {c: np.array(values) for c, values in part.keys.items()}
             parts.append(Part(part.stream, columns, keys, part.kept, part.events))
         times = None if self.times is None else np.array(self.times)
-        return Arrivals(self.streams, times, tuple(parts))
+        return Arrivals(self.streams, times, tuple(parts), self.given)
 
     def cut(self, size: int) -> Iterator[Arrivals]:
         """The same in batches of at most ``size`` events."""
@@ -75,7 +90,8 @@ class Arrivals:
             parts = tuple(
                 part for part in (_slice(part, start, stop) for part in self.parts) if len(part.events)
             )
-            yield Arrivals(self.streams[start:stop], times, parts)
+            given = None if self.given is None else self.given.cut(start, stop)
+            yield Arrivals(self.streams[start:stop], times, parts, given)
 
 
 def _slice(part: Part, start: int, stop: int) -> Part:
@@ -133,7 +149,7 @@ class Intake:
         self.now: int | None = None
         """Time of the newest event, where a window uses time."""
 
-    def admit(self, batches: Mapping[str, Any]) -> Arrivals:
+    def admit(self, batches: Mapping[str, Any], travel: Mapping[str, Travel] | None = None) -> Arrivals:
         """Check and prepare the batches; an error leaves nothing changed."""
         number = self.number
         for name in batches:
@@ -151,7 +167,9 @@ class Intake:
                     names.append(name)
                     read.append(columns)
                     offsets.append(offsets[-1] + count)
-        streams, events, times = self._ordered(names, read, offsets)
+        given = [] if travel is None else [travel[name] for name in names]
+        order = [brought.events for brought in given if brought.events is not None]
+        streams, events, times = self._ordered(names, read, offsets, order)
         if times is not None and names and self.now is not None and times[0] < self.now:
             raise BatchError(
                 f"time goes back: the batch starts at {self._when(times[0])}, but an event at {self._when(self.now)} "
@@ -162,9 +180,11 @@ class Intake:
             self._part(name, columns, events[offsets[i] : offsets[i + 1]])
             for i, (name, columns) in enumerate(zip(names, read, strict=True))
         ]
+        for brought, columns in zip(given, read, strict=False):
+            columns[ROW] = Column(brought.rows)
         if self._static:
             parts.sort(key=lambda part: part.stream)
-        return Arrivals(streams, times, tuple(parts))
+        return Arrivals(streams, times, tuple(parts), _given(given, events))
 
     def accept(self, arrivals: Arrivals) -> None:
         """The arrivals are being processed: time moves on."""
@@ -174,26 +194,29 @@ class Intake:
             self.loaded = self.query.names[arrivals.streams[-1]] not in self._static
 
     def _ordered(
-        self, names: list[str], columns: list[dict[str, Column]], offsets: list[int]
+        self, names: list[str], columns: list[dict[str, Column]], offsets: list[int], order: list[Keys]
     ) -> tuple[NDArray[np.int32], NDArray[np.int32], Keys | None]:
         """Streams and places of all events in arrival order, and their times if a window uses time.
 
-        ``offsets`` says where the rows of each stream begin if one follows the other.
+        ``offsets`` says where the rows of each stream begin if one follows the other; ``order`` what they are merged
+        by, if not by time.
         """
         if names and names[0] in self._static:
-            return self._static_first(names, columns, offsets)
+            return self._static_first(names, columns, offsets, order)
         total = offsets[-1]
         streams, events = np.empty(total, np.int32), np.empty(total, np.int32)
-        if len(names) == 1 and not self.time_windows:
+        if len(names) == 1 and not self.time_windows and not order:
             streams[:] = self.number[names[0]]
             events[:] = np.arange(total, dtype=np.int32)
             return streams, events, None
         times = self._times(names, columns, offsets)
         table: list[int] = []
         for i, name in enumerate(names):
-            table += (handle(times[i]), offsets[i + 1] - offsets[i], self.number[name])
-        merged = np.empty(total if self.time_windows else 0, np.int64)
+            table += (handle((order or times)[i]), offsets[i + 1] - offsets[i], self.number[name])
+        merged = np.empty(total if self.time_windows and not order else 0, np.int64)
         s = arrange(np.array(table, np.int64).reshape(-1, 3), streams, events, merged)
+        if order and (s >= 0 or self.time_windows):
+            merged = _reordered(times, events, s >= 0)
         if s >= 0:
             at = int(np.argmax(times[s][1:] < times[s][:-1])) + 1
             raise BatchError(
@@ -204,12 +227,13 @@ class Intake:
         return streams, events, merged if self.time_windows else None
 
     def _static_first(
-        self, names: list[str], columns: list[dict[str, Column]], offsets: list[int]
+        self, names: list[str], columns: list[dict[str, Column]], offsets: list[int], order: list[Keys]
     ) -> tuple[NDArray[np.int32], NDArray[np.int32], Keys | None]:
         """The same where some are static, which come first: before all other rows, one relation after the other."""
         k = sum(name in self._static for name in names)
         n = offsets[k]
-        streams, events, times = self._ordered(names[k:], columns[k:], [place - n for place in offsets[k:]])
+        after = [place - n for place in offsets[k:]]
+        streams, events, times = self._ordered(names[k:], columns[k:], after, order[k:])
         loaded = np.repeat([self.number[name] for name in names[:k]], np.diff(offsets[: k + 1]))
         return (
             np.concatenate((loaded.astype(np.int32), streams)),
@@ -264,6 +288,29 @@ class Intake:
                 return None
             keys[index] = column.values
         return keys
+
+
+def _given(travel: list[Travel], events: NDArray[np.int32]) -> Given | None:
+    """What the rows bring along, in arrival order."""
+    if not travel:
+        return None
+    given = Given(
+        np.empty(len(events), np.int64), np.empty((len(events), travel[0].marks.shape[1]), np.int64)
+    )
+    given.rows[events] = np.concatenate([brought.rows for brought in travel])
+    given.marks[events] = np.concatenate([brought.marks for brought in travel])
+    return given
+
+
+def _reordered(times: list[Keys], events: NDArray[np.int32], wrong: bool) -> Keys:
+    """Times in the order of the events, which must not go back."""
+    merged = np.empty(len(events), np.int64)
+    merged[events] = np.concatenate(times)
+    if wrong or (merged[1:] < merged[:-1]).any():
+        raise BatchError(
+            "the rows are not in the order of their events, or time goes back in that order: sort them"
+        )
+    return merged
 
 
 def _too_late(name: str) -> str:

@@ -16,6 +16,19 @@ Int64s = npt.NDArray[np.int64]
 _SMALLEST_RING = 64
 
 
+@define(eq=False)
+class Given:
+    """What events bring along where an engine has only some rows of the streams."""
+
+    rows: Int64s
+    """The number of each event's row in the whole of its stream."""
+    marks: Int64s
+    """[events, streams whose marks are given]: low-water rows, by such numbers."""
+
+    def cut(self, start: int, stop: int) -> Given:
+        return Given(self.rows[start:stop], self.marks[start:stop])
+
+
 @define(eq=False, init=False)
 class LowWater:
     """The low-water rows of all streams, moved on batch by batch.
@@ -26,10 +39,13 @@ class LowWater:
     A mark never goes down.
 
     Rows are numbered from `first_row` in every stream, with 64 bits; panes of rows are counted from there.
+
+    Where an engine has only some rows of a stream, its marks may be of kind `GIVEN`: they come with the events.
     """
 
     _table: Int64s = field(repr=False)
     _timed: bool = field(repr=False)
+    _given: bool = field(repr=False)
     _rings: Int64s = field(repr=False)
     _marks: Int32s = field(repr=False)
 
@@ -40,8 +56,9 @@ class LowWater:
         self._table[kernels.PARAM] = params
         self._table[kernels.ORIGIN : kernels.LOW + 1] = first_row
         timed = np.isin(kinds, (kernels.RANGE, kernels.TUMBLING_TIME))
-        self._timed = bool(timed.any())
-        self._table[kernels.SIZE] = np.where(timed, _SMALLEST_RING, 0)
+        given = kinds == kernels.GIVEN
+        self._timed, self._given = bool(timed.any()), bool(given.any())
+        self._table[kernels.SIZE] = np.where(timed | given, _SMALLEST_RING, 0)
         self._table[kernels.RING] = np.cumsum(self._table[kernels.SIZE]) - self._table[kernels.SIZE]
         self._rings = np.zeros(self._table[kernels.SIZE].sum(), np.int64)
         self._marks = np.empty((0, n), np.int32)
@@ -58,13 +75,15 @@ class LowWater:
         counts: Int64s = self._table[kernels.NEXT]
         return counts
 
-    def advance(self, streams: Int32s, times: Int64s | None) -> tuple[Int32s, Int32s, Int32s]:
+    def advance(
+        self, streams: Int32s, times: Int64s | None, given: Given | None = None
+    ) -> tuple[Int32s, Int32s, Int32s]:
         """Count a batch of events; returns (marks, first, last).
 
         `marks[i, c]` is the low-water row of stream c at event i, cut to its low 32 bits: compare marks and
         rows by their difference modulo 2**32. `first` are the marks before the batch, `last` those after.
-        `times` never go back, and are needed only where a window uses time. `marks` is overwritten by the
-        next call.
+        `times` never go back, and are needed only where a window uses time; `given` only where marks are. `marks` is
+        overwritten by the next call.
         """
         if self._timed and times is None:
             raise TypeError("a window that uses time needs the times of the events")
@@ -77,10 +96,17 @@ class LowWater:
         if self._timed and not kernels.mark_times(streams, times, self._table, self._rings, marks, ends):
             self._resize()
             kernels.mark_times(streams, times, self._table, self._rings, marks, ends)
+        if self._given:
+            if given is None:
+                raise TypeError("marks that are given must come with the events")
+            while not kernels.mark_given(
+                streams, given.rows, given.marks, self._table, self._rings, marks, ends
+            ):
+                self._resize()
         return marks, ends[0], ends[1]
 
     def times(self, c: int) -> Int64s:
-        """The times of the live rows of stream c, whose window ends by time."""
+        """The times of the live rows of stream c, whose window ends by time; or their numbers, if marks are given."""
         return self._rings[self._slots(c)]
 
     def restore(self, lows: Sequence[int], counts: Sequence[int], times: Mapping[int, Int64s]) -> None:

@@ -11,7 +11,7 @@ from numba import uint64
 from eddy.lowwater_lanes import STAMP, mark_streams
 from stairs.kernel import kernel
 
-UNBOUNDED, ROWS, RANGE, TUMBLING_ROWS, TUMBLING_TIME = range(5)
+UNBOUNDED, ROWS, RANGE, TUMBLING_ROWS, TUMBLING_TIME, GIVEN = range(6)
 
 KIND, PARAM, ORIGIN, BEFORE, NEXT, LOW, RING, SIZE = range(8)
 """Kind and parameter of the window, first row ever, next row before and after the batch, low-water row,
@@ -94,7 +94,7 @@ def mark_times(streams, times, table, rings, marks, ends):  # type: ignore[no-un
             if used > table[SIZE, c] or (used * 8 <= table[SIZE, c] and table[SIZE, c] > 64):
                 return False
     for c in range(n):
-        if table[SIZE, c] == 0:
+        if table[SIZE, c] == 0 or table[KIND, c] == GIVEN:
             continue
         tumbling, width = table[KIND, c] == TUMBLING_TIME, table[PARAM, c]
         row, low, one = uint64(table[BEFORE, c]), uint64(table[LOW, c]), uint64(1)
@@ -116,4 +116,43 @@ def mark_times(streams, times, table, rings, marks, ends):  # type: ignore[no-un
             marks[i, c] = np.int32(low)
         table[LOW, c] = low
         ends[1, c] = np.int32(low)
+    return True
+
+
+@kernel(
+    "boolean(int32[::1], int64[::1], int64[:, ::1], int64[:, ::1], int64[::1], int32[:, ::1], int32[:, ::1])",
+    stamp=STAMP,
+    makes_arrays=True,
+)
+def mark_given(streams, rows, given, table, rings, marks, ends):  # type: ignore[no-untyped-def]
+    """Mark the streams whose marks are given, after `mark_times`; False if a ring has the wrong size.
+
+    Such an engine has only some rows of a stream. `rows` are the numbers that the events' rows have in the whole
+    stream, `given` the marks by these numbers, with a column for each stream of this kind. A ring holds the numbers of
+    the rows that are here, from the low-water row on: those below the mark are passed.
+    """
+    m = streams.shape[0]
+    n = table.shape[1]
+    one, place = uint64(1), 0
+    for c in range(n):
+        if table[KIND, c] == GIVEN:
+            used = table[NEXT, c] + 1 - table[LOW, c]
+            if used > table[SIZE, c] or (used * 8 <= table[SIZE, c] and table[SIZE, c] > 64):
+                return False
+    for c in range(n):
+        if table[KIND, c] != GIVEN:
+            continue
+        row, low = uint64(table[BEFORE, c]), uint64(table[LOW, c])
+        ring = rings[table[RING, c] : table[RING, c] + table[SIZE, c]]
+        mask, own = uint64(table[SIZE, c] - 1), np.int32(c)
+        for i in range(m):
+            ring[row & mask] = rows[i]
+            row += uint64(streams[i] == own)
+            cutoff = given[i, place]
+            while low < row and ring[low & mask] < cutoff:
+                low += one
+            marks[i, c] = np.int32(low)
+        table[LOW, c] = low
+        ends[1, c] = np.int32(low)
+        place += 1
     return True

@@ -147,7 +147,7 @@ class Migrations:
         engine, count = self._engine, 0
         for track in engine._router.tracks:
             if track.held is not None and len(track.held):
-                result = emit(engine.query, engine._router, track.held, engine._fetch)
+                result = emit(engine.query, engine._router, track.held, engine._fetch, engine._output.number)
                 result.seal()
                 if all(of is not track for of, _ in self._held):
                     self._held.append((track, []))

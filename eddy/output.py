@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from eddy.handout import emit
 from eddy.leaf import StreamState
 from eddy.query import Query
-from eddy.result import Fetch, Result
+from eddy.result import Fetch, Number, Result
 from eddy.router import Router
 from eddy.strings import StringPool
 from eddy.types import Array, Column
@@ -31,11 +31,13 @@ class Output:
     def __init__(self, query: Query, pool: StringPool) -> None:
         self.query = query
         self.pool = pool
+        self.number: Number | None = None
+        """What rows are called in results, if not by the engine's own numbers."""
 
     def of(self, router: Router | Chain, ring: int, streams: list[StreamState], fetch: Fetch) -> Result:
         """What the batch has brought; ``ring`` is the result ring that it wrote to."""
         assert isinstance(router, Router)
-        return emit(self.query, router, router.results[ring], fetch)
+        return emit(self.query, router, router.results[ring], fetch, self.number)
 
     def nothing(self, fetch: Fetch) -> Result:
         """No result at all."""

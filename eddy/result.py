@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 RowsFunction = Callable[[], Array]
 SignFunction = Callable[[], Array]
 Fetch = Callable[[str, str, Array], Column]
+Number = Callable[[Array], Array]
 SHOWN = 10
 """`repr` shows the rows of a result that has no more than this many."""
 
@@ -45,7 +46,10 @@ class Result:
     _rows_fn: RowsFunction | None
     _fetch: Fetch | None
     _sign_fn: SignFunction | None = None
+    _number: Number | None = None
+    """What the row numbers of the engine are called outside, if not as they are."""
     _rows: Array | None = field(init=False, default=None)
+    _numbers: Array | None = field(init=False, default=None)
     _sign: Array | None = field(init=False, default=None)
     _columns: dict[tuple[str, str], Column] = field(init=False, factory=dict)
     # The columns of an aggregate by name, under which `_columns` has them too; None for a join.
@@ -71,6 +75,14 @@ class Result:
     @property
     def rows(self) -> Array:
         """Row numbers, int64 [count, streams], a column for each stream in the order of the query."""
+        if self._number is None:
+            return self._own_rows()
+        if self._numbers is None:
+            self._numbers = self._number(self._own_rows())
+        return self._numbers
+
+    def _own_rows(self) -> Array:
+        """Row numbers as the engine has them."""
         if self._rows is None:
             if self._types is not None:
                 raise EddyError("an aggregate has no row numbers: read its columns, such as by to_arrow()")
@@ -202,7 +214,7 @@ class Result:
         found = self._columns.get(key)
         if found is None:
             assert self._fetch is not None
-            rows = self.rows[:, self.query.names.index(stream)]
+            rows = self._own_rows()[:, self.query.names.index(stream)]
             found = self._columns[key] = self._fetch(stream, column, np.ascontiguousarray(rows))
         return found
 

@@ -125,6 +125,12 @@ class SnapshotFile:
         except BROKEN as error:
             raise damaged(self.path, error) from error
 
+    def schema(self, number: int) -> pa.Schema:
+        """What is saved of the rows of a stream."""
+        with self.reading(), self._archive.open(f"{number}.arrow") as member:
+            found: pa.Schema = pa.ipc.open_stream(member).schema
+            return found
+
     def batches(self, number: int, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         """The rows of a stream, piece by piece; they must have this schema."""
         with self.reading(), self._archive.open(f"{number}.arrow") as member:

@@ -13,12 +13,15 @@ from eddy.demand import check_feedback
 from eddy.intake import stored_columns
 from eddy.itinerary import Compiler
 from eddy.leaf import StreamState
+from eddy.lowwater_kernels import GIVEN
+from eddy.marks import ROW
 from eddy.output import GroupedOutput, Output, SignedOutput
 from eddy.payload import Payload
 from eddy.plan import Plan, connected_order, left_deep, parse_plan
 from eddy.query import Query
 from eddy.router import Router
 from eddy.strings import StringPool
+from eddy.types import INT64, Array
 from eddy.windows import Unbounded
 from policies import Feedback
 from stairs import SortedIndex
@@ -27,9 +30,11 @@ from stairs import SortedIndex
 class Workshop:
     """Makes the parts that a query needs."""
 
-    def __init__(self, query: Query, joins: str) -> None:
+    def __init__(self, query: Query, joins: str, given: frozenset[str] | None = None) -> None:
         self.query = query
         self.joins = joins
+        self.given = given
+        """Streams whose marks come with the events, where rows have other numbers outside; None: they have not."""
         self.compiler = Compiler(query)
         self.pool = StringPool()
         self.stored = stored_columns(query)
@@ -46,6 +51,14 @@ class Workshop:
             return left_deep(connected_order(names[0], names, self.compiler.connected))
         return parse_plan(plan, names, self.compiler.connected)
 
+    def windows(self) -> tuple[Array, Array]:
+        """Kind and parameter of each stream's window, as this engine has to see them."""
+        kinds, params = self.query.window_table()
+        for i, name in enumerate(self.query.names):
+            if name in (self.given or ()):
+                kinds[i] = GIVEN
+        return kinds, params
+
     def check(self, feedback: Feedback, plan: Any) -> None:
         """Refuse a feedback policy that cannot judge under a plan. (Differences judge nothing.)"""
         if feedback.watches and self.query.base is None:
@@ -56,6 +69,8 @@ class Workshop:
         query, name = self.query, self.query.names[number]
         types = query.streams[name].columns
         columns = {column: types[column] for column in types if column in self.stored[name]}
+        if self.given is not None:
+            columns[ROW] = INT64
         classes = tuple(c.index for c in query.key_classes if name in c.members)
         state = StreamState(number, name, classes, Payload(columns, self.pool, first_row), first_row)
         for residual in query.residuals:

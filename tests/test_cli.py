@@ -29,7 +29,7 @@ def test_help_names_the_commands_and_their_options(capsys):
     """A newcomer finds the demo, and how to make it longer or other."""
     for arguments, words in (
         (["--help"], ("demo", "--version")),
-        (["demo", "--help"], ("--seconds", "--seed")),
+        (["demo", "--help"], ("--synthetic", "--seconds", "--seed", "--partitions")),
     ):
         with pytest.raises(SystemExit) as stop:
             main(arguments)
@@ -47,6 +47,9 @@ def test_help_names_the_commands_and_their_options(capsys):
         (["demo", "--seconds", "nan"], "above 0"),
         (["demo", "--seconds", "soon"], "soon"),
         (["demo", "--seed", "-1"], "0 or more"),
+        (["demo", "--seconds", "3"], "add --synthetic"),
+        (["demo", "--partitions", "0"], "from 1 to 256"),
+        (["demo", "--synthetic", "--partitions", "2"], "runs without it"),
     ],
 )
 def test_wrong_use_is_refused_with_a_reason(arguments, said, capsys):
@@ -64,17 +67,18 @@ def test_an_error_of_the_library_is_one_line(monkeypatch, capsys):
         raise EddyError("no such thing; do this instead")
 
     monkeypatch.setattr("eddy.demo.demo", fail)
-    assert main(["demo"]) == 2
+    assert main(["demo", "--synthetic"]) == 2
     assert capsys.readouterr().err == "eddy: no such thing; do this instead\n"
 
 
 def test_a_reader_that_leaves_is_no_error():
-    """`eddy demo | head -1` ends quietly."""
+    """`eddy demo --synthetic | head -1` ends quietly."""
     command = [
         sys.executable,
         "-c",
         "from eddy.cli import main; raise SystemExit(main())",
         "demo",
+        "--synthetic",
         "--seconds",
         "2",
     ]

@@ -25,6 +25,7 @@ COMMAND = [
     "-c",
     "from eddy.cli import main; raise SystemExit(main())",
     "demo",
+    "--synthetic",
     "--seconds",
     "1.5",
 ]

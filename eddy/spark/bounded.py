@@ -1,0 +1,96 @@
+"""`join`: a query over DataFrames, as a DataFrame."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from eddy.engine import Eddy
+from eddy.errors import EddyError
+from eddy.marks import counted
+from eddy.partition import Partitioning, choose
+from eddy.query import Query
+from eddy.spark.deal import dealt
+from eddy.spark.layout import CELL, ROW, STREAM, TIME, check_frames, layout_of, result_schema
+from eddy.spark.numbering import numbered
+from eddy.spark.report import tally
+from eddy.spark.sampling import sampled, sizes_of
+from eddy.spark.session import quiet
+from eddy.spark.ship import core_count, pickled, sent, ship
+from eddy.spark.work import Job
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def join(
+    query: Query,
+    frames: Mapping[str, DataFrame],
+    partitions: int | None = None,
+    *,
+    kind: str | None = None,
+    rows: Mapping[str, float] | None = None,
+    sample: float | None = None,
+    **policies: Any,
+) -> DataFrame:
+    """The results of a query over whole DataFrames, one for each stream: a DataFrame with the query's columns.
+
+    Lazy like any transformation: nothing runs until the result is used, and nothing is collected to the driver. How
+    rows are dealt out (`eddy.partition`; ``kind`` asks for one way) is decided at once, by the sizes that Spark's
+    statistics or ``rows`` have, and ``partitions``, by default as many as tasks run at once. With ``sample=0.01`` a
+    small job looks at that part of the rows first, so that heavy keys get partitions of their own, and slices of time
+    can be chosen. ``policies`` are the options of `Eddy`: plan, routing, migration, feedback, batch_size, joins, seed.
+
+    Rows are taken in order of their time, whatever order the DataFrames have; rows of equal time in the order of the
+    query's streams, and rows of one stream and equal time in that of its DataFrame. Where a window counts rows, every
+    stream needs a time. Differences and aggregates give the changes that an `Eddy` gives, with their column ``sign``.
+    """
+    check_options(query, policies)
+    layout = layout_of(query, counted(query))
+    check_frames(layout.query, frames, streaming=False)
+    spark = next(iter(frames.values())).sparkSession
+    context = spark.sparkContext
+    marked = layout.marked
+    if marked and not query.timed:
+        raise EddyError(
+            f"the window of {marked[0]} counts rows, and a DataFrame has no order of its own: "
+            "give every stream a time column, such as a number of the row, and name it with Stream(..., time=)"
+        )
+    cells = core_count(context) if partitions is None else partitions
+    found = {name: sampled(layout, name, frame, sample) for name, frame in frames.items()} if sample else None
+    sizes = dict(rows) if rows is not None else sizes_of(frames)
+    partitioning = choose(layout.query, cells, sizes, found, kind)
+    signed = bool(query.minus or query.aggregates)
+    arrow, schema = result_schema(query, signed)
+    job = Job(layout, partitioning, arrow, policies, signed)
+    if marked:
+        union = dealt(layout, partitioning, numbered(layout, frames))
+    else:
+        tagged = {name: frame.select(*layout.tagged(name, frame)) for name, frame in frames.items()}
+        union = dealt(layout, partitioning, tagged)
+    # Where windows end by time, the order of rows of one time changes no result, and one number is sorted faster.
+    order = [TIME, STREAM, ROW] if marked else [TIME]
+    reports = tally(context)
+    with quiet():
+        result = (
+            union.repartitionById(partitioning.cells, CELL)
+            .sortWithinPartitions(*order)
+            .mapInArrow(sent(pickled(job), ship(context), reports), schema)
+        )
+    remember(result, partitioning, reports)
+    return result
+
+
+def check_options(query: Query, policies: dict[str, Any]) -> None:
+    """An engine is made once here, so that what is wrong with the options is said at once, and kernels compiled."""
+    if policies.get("retractions"):
+        raise EddyError("Spark's results are not withdrawn: leave retractions out")
+    try:
+        Eddy(query, **policies)
+    except TypeError as error:
+        raise EddyError(f"these are not options of Eddy: {error}") from error
+
+
+def remember(frame: DataFrame, partitioning: Partitioning, reports: Any) -> None:
+    """What `explain` shows of a frame."""
+    frame.__dict__["_eddy"] = (partitioning, reports)

@@ -1,0 +1,177 @@
+"""Dealing rows out to cells: by Spark itself where its hashes will do, else by `Partitioning.deal` in Python.
+
+A grid says along which dimensions a row is placed by its key, and along which it is copied. Any hash will do for the
+places, if all streams use the same. So integers, instants and texts are placed by Spark's xxhash64, and rows need not
+go through Python twice. Other keys, and slices of time, are dealt out by the partitioning's own code.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+import pyarrow as pa
+
+from eddy.partition import Partitioning
+from eddy.partition_grid import Grid
+from eddy.spark.layout import CELL, ROW, STREAM, TIME, Layout
+from eddy.spark.session import quiet
+from eddy.spark.ship import pickled, sent, ship
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+_HASHED = ("int", "uint", "bool", "string", "timestamp")
+
+
+def dealt(
+    layout: Layout, partitioning: Partitioning, frames: Mapping[str, DataFrame] | DataFrame
+) -> DataFrame:
+    """Rows that travel, each once for every cell that it goes to: of streams one by one, or of all together."""
+    from pyspark.sql import functions as F
+
+    one_by_one = dict(frames) if isinstance(frames, Mapping) else None
+    if partitioning.cells > 1 and one_by_one and by_spark(partitioning):
+        return _union(
+            [_sent(frame, places(layout, partitioning, name)) for name, frame in one_by_one.items()]
+        )
+    union = _union(list(frames.values())) if isinstance(frames, Mapping) else frames
+    if partitioning.cells == 1:
+        return union.withColumn(CELL, F.lit(0))
+    if by_spark(partitioning):
+        return _sent(union, [_any_stream(layout, partitioning)])
+    job = pickled(Dealer(layout, partitioning))
+    with quiet():
+        return union.mapInArrow(
+            sent(job, ship(union.sparkSession.sparkContext)), f"{layout.schema}, {CELL} int"
+        )
+
+
+def _union(frames: list[DataFrame]) -> DataFrame:
+    return reduce(lambda left, right: left.union(right), frames)
+
+
+# -- by Spark ----------------------------------------------------------------------------------------------------------
+
+
+def by_spark(partitioning: Partitioning) -> bool:
+    """Whether Spark's own hashes place all rows alike: keys are whole numbers, instants or texts."""
+    if partitioning.slices is not None:
+        return False
+    weighed = partitioning._weighed
+    types = [of for key_class in weighed.classes for of in key_class.types.values()]
+    if any(weighed.classes[heavy.place].kind == "timestamp" for heavy in weighed.heavy):
+        return False  # its unit is not Spark's
+    return all(of.kind in _HASHED and of.name != "uint64" for of in types)
+
+
+def _sent(frame: DataFrame, cells: list[Column]) -> DataFrame:
+    """Rows with their cells: one each, or an array of them."""
+    from pyspark.sql import functions as F
+
+    if len(cells) == 1:
+        return frame.withColumn(CELL, F.explode(cells[0]))
+    return frame.where(cells[0]).withColumn(CELL, cells[1].cast("int"))
+
+
+def places(layout: Layout, partitioning: Partitioning, stream: str) -> list[Column]:
+    """Where rows of a stream go: an array of cells; or, where each goes to one, whether it does, and to which.
+
+    Rows with a NULL key match nothing, and go nowhere.
+    """
+    from pyspark.sql import functions as F
+
+    keys = {
+        place: F.col(layout.places[stream].get(key_class.members[stream], TIME))
+        for place, key_class in enumerate(partitioning._weighed.classes)
+        if stream in key_class.members
+    }
+    valid = reduce(lambda left, right: left & right, (key.isNotNull() for key in keys.values()), F.lit(True))
+    cells = [_cells(layout, partitioning, grid, stream, keys) for grid in partitioning.grids]
+    if len(cells) == 1 and len(cells[0][1]) == 1:
+        return [valid, cells[0][1][0]]
+    none = F.array().cast("array<int>")
+    parts = [
+        F.when(valid & here, F.array(*(place.cast("int") for place in places))).otherwise(none)
+        for here, places in cells
+    ]
+    return [parts[0] if len(parts) == 1 else F.concat(*parts)]
+
+
+def _any_stream(layout: Layout, partitioning: Partitioning) -> Column:
+    """The array of cells of a row of whichever stream."""
+    from pyspark.sql import functions as F
+
+    found = F.array().cast("array<int>")
+    for number, name in enumerate(layout.query.names):
+        cells = places(layout, partitioning, name)
+        if len(cells) == 2:
+            cells = [F.when(cells[0], F.array(cells[1].cast("int"))).otherwise(F.array().cast("array<int>"))]
+        found = F.when(F.col(STREAM) == number, cells[0]).otherwise(found)
+    return found
+
+
+def _cells(
+    layout: Layout, partitioning: Partitioning, grid: Grid, stream: str, keys: dict[int, Column]
+) -> tuple[Column, list[Column]]:
+    """Whether a row has to do with a grid, and its cells there."""
+    from pyspark.sql import functions as F
+
+    weighed = partitioning._weighed
+    here = F.lit(True)
+    for place, key in keys.items():
+        heavy = weighed.keys(place)
+        if heavy and grid.category[place]:
+            here = here & (key == _value(weighed.classes[place].kind, heavy[grid.category[place] - 1]))
+        elif heavy:
+            here = here & ~key.isin([_value(weighed.classes[place].kind, item) for item in heavy])
+    own = len(weighed.classes) + weighed.names.index(stream)
+    base, copies = F.lit(grid.start), [0]
+    for d, (share, stride) in enumerate(zip(grid.shares, grid.strides, strict=True)):
+        if share == 1:
+            continue
+        if d in keys:
+            base = base + F.pmod(F.xxhash64(F.lit(d), keys[d]), F.lit(share)) * stride
+        elif d == own:  # rows of one stream alone: any place will do
+            every = [F.col(slot) for slot in layout.slots]
+            base = base + F.pmod(F.xxhash64(F.lit(d), *every), F.lit(share)) * stride
+        else:
+            copies = [offset + step * stride for offset, step in itertools.product(copies, range(share))]
+    return here, [base + offset for offset in copies]
+
+
+def _value(kind: str, heavy: Any) -> Column:
+    from pyspark.sql import functions as F
+
+    return F.lit(heavy.shown) if kind == "string" else F.lit(heavy.key)
+
+
+# -- in Python ---------------------------------------------------------------------------------------------------------
+
+
+@attrs.frozen
+class Dealer:
+    """Deals rows that travel out in a Spark task."""
+
+    layout: Layout
+    partitioning: Partitioning
+
+    def run(self, batches: Iterator[pa.RecordBatch], tally: Any) -> Iterator[pa.RecordBatch]:
+        """Each row once for every cell that it goes to, with that cell at the end."""
+        for batch in batches:
+            tags = np.asarray(batch.column(STREAM))
+            for name, columns in self.layout.unpacked(batch).items():
+                places = np.flatnonzero(tags == self.layout.query.names.index(name))
+                numbers = np.asarray(batch.column(ROW))[places] if self.layout.marked else None
+                if numbers is None and self.partitioning.numbered:
+                    numbers = np.arange(len(places))  # rows of one stream alone: any place will do
+                rows, cells = self.partitioning.deal(name, columns, numbers)
+                if len(rows):
+                    taken = batch.take(pa.array(places[rows]))
+                    yield pa.RecordBatch.from_arrays(
+                        [*taken.columns, pa.array(cells, pa.int32())], names=[*taken.schema.names, CELL]
+                    )

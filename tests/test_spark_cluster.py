@@ -1,0 +1,83 @@
+"""Executors that share nothing with the driver: the library and its compiled kernels are shipped to them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+from eddy.spark.ship import archive
+
+ROOT = Path(__file__).parents[1]
+
+JOB = """
+import collections, json, sys
+import eddy, eddy.spark
+from tests.sparks import Feed, equal, ids, stream
+
+spark = eddy.spark.session("local-cluster[2,2,1024]", **{"spark.executor.memory": "1g", "spark.driver.memory": "1g"})
+columns = {"k": "int64", "s": "string"}
+given = Feed({n: stream(**columns) for n in "ABC"}, [*equal("A.s", "B.s"), *equal("B.k", "C.k")]).fill(41)
+
+
+def look(items):
+    # This is pickled by value, so it is the library that this worker has.
+    import os, socket, time
+    import eddy, stairs.probe_kernels
+    from numba.core.dispatcher import Dispatcher
+    kernels = [v for v in vars(stairs.probe_kernels).values() if isinstance(v, Dispatcher) and v._cache.cache_path]
+    compiled = [k for k in kernels if sum(k.stats.cache_misses.values())]
+    yield os.getpid(), os.path.dirname(os.path.dirname(eddy.__file__)), len(kernels), len(compiled)
+
+
+# Four workers, all of them cold, begin with the same job at the same time.
+items = [[item for item in given.events() if item[0] != "C"]] * 4
+pair = Feed({n: given.streams[n] for n in "AB"}, equal("A.s", "B.s"))
+pair.rows = given.rows
+rdd = spark.sparkContext.parallelize(items, 4).flatMap(lambda part: part)
+driver = eddy.spark.driver(pair.query)
+
+
+def both(items):
+    results = [tuple(row) for row in driver(items)]
+    return [(*next(look(())), results)]
+
+
+seen = rdd.mapPartitions(both).collect()
+expected = sorted(pair.expected().elements())
+joined = ids(eddy.spark.join(given.query, given.frames(spark), partitions=4)) == given.expected()
+print(json.dumps({
+    "workers": [list(worker[:4]) for worker in seen],
+    "right": [sorted(worker[4]) == expected for worker in seen],
+    "joined": joined,
+    "driver": eddy.__file__,
+}))
+"""
+
+
+def test_the_archive_has_the_packages_and_their_kernels():
+    """Sources of all three, and compiled kernels beside them; no tests."""
+    with zipfile.ZipFile(archive()) as file:
+        names = set(file.namelist())
+    assert {"eddy/__init__.py", "eddy/spark/live.py", "stairs/kernel.py", "policies/__init__.py"} <= names
+    assert any(name.startswith("stairs/__pycache__/") and name.endswith(".nbc") for name in names)
+    assert any(name.startswith("eddy/__pycache__/") and name.endswith(".nbi") for name in names)
+    assert not any(name.startswith("tests/") for name in names)
+
+
+def test_four_cold_workers_of_a_cluster(tmp_path):
+    """They run what was shipped, compile nothing, and give the right results."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    done = subprocess.run(
+        [sys.executable, "-c", JOB], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=400
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert found["right"] == [True] * 4 and found["joined"]
+    assert len({pid for pid, *_ in found["workers"]}) >= 2
+    for _, home, kernels, compiled in found["workers"]:
+        assert Path(home).name.startswith("eddy-") and str(ROOT) not in home
+        assert kernels > 3 and compiled == 0
