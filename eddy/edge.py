@@ -240,4 +240,3 @@ class Unit(Tally):
         self.counted = now
         if found > 0 and SEEN * found >= came:
             self.fanout = composites / found
-
