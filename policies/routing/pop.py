@@ -14,8 +14,8 @@ from policies.routing.view import View
 
 LOOK, PLAN = 1e-5, 5e-5
 """Seconds that looking takes for each step of the plan, and planning for each that a plan can have, and some more."""
-CAUTIOUS = 64.0
-"""How many times as long it waits at the most with what was in vain before."""
+CAUTIOUS = 8.0
+"""How many times as much time has to be earned for what was in vain before."""
 
 
 @define(eq=False)
@@ -28,16 +28,16 @@ class Pop(Routing):
     plan that it finds. Departures from the formulas: see `policies.optimizer.thesis`.
 
     A departure of its own: to look, to plan and to change takes time that the engines of the thesis' day did not
-    notice, but ours does, since it joins 1,000 rows in a fraction of a millisecond. So this may take a share of
-    ``overhead`` of all time, both by the cost model (by the clock no two runs would be alike), and things are put off
-    until there is time for them, the longer the more often they were in vain. And orders change for a saving of more
-    than a share of ``gain`` only.
+    notice, but ours does, since it joins 1,000 rows in a fraction of a millisecond. So this takes at most a share of
+    ``overhead`` of all time, both by the cost model (by the clock no two runs would be alike); things are put off until
+    there is time for them, and what was in vain before until there is eight times as much. And orders change for a
+    saving of more than a share of ``gain`` only.
     ``overhead=math.inf, gain=0`` is the thesis' way.
     """
 
     every: int = field(default=1000, validator=validators.ge(1))
     absent: str = absent_field
-    overhead: float = field(default=0.01, validator=validators.gt(0.0))
+    overhead: float = field(default=0.05, validator=validators.gt(0.0))
     gain: float = field(default=0.05, validator=[validators.ge(0.0), validators.lt(1.0)])
     literal: bool = False
     checks: int = field(init=False, default=0)
@@ -74,11 +74,11 @@ class Pop(Routing):
         model, n = self._model, len(view.graph.names)
         worked = seconds_spent(view, model)
         look = LOOK * (10 + len(view.steps))
-        price = PLAN * (2 + n * (n - 1)) * self._caution
+        price = PLAN * (2 + n * (n - 1))
         self._credit += self.overhead * worked - look
         plan = self._check(view, price)
         each = self.overhead * worked / max(sum(view.arrivals.values()), 1)
-        wanted = (price if self._put_off else look) + look - self._credit
+        wanted = look + self._caution * price - self._credit if self._put_off else CAUTIOUS * look
         self._wait = math.ceil(wanted / each) if 0.0 < each < math.inf else 0
         return plan
 
@@ -91,12 +91,11 @@ class Pop(Routing):
             return None
         self.checks += 1
         wrong = self._wrong(reading) if ours else list(range(len(reading.live)))
-        self._put_off = bool(wrong) and self._credit < 0.99 * price
+        self._put_off = bool(wrong) and self._credit < 0.99 * self._caution * price
         if wrong and not self._put_off:
             self._credit -= price
             self.regenerations += len(wrong)
             if planner.regenerate(view, reading, wrong, self.gain):
-                self._credit -= len(view.steps) * self._model.change
                 self._caution = 1.0
             else:
                 self._caution = min(2.0 * self._caution, CAUTIOUS)
