@@ -256,3 +256,10 @@ def test_engines_give_the_same_results_whoever_chooses(policy):
     assert found == plain
     assert ":" in engine.plan
     assert engine.statistics().migrations >= (1 if policy is Base else 2)
+
+
+def test_a_pinned_sub_plan_is_left_alone():
+    """Orderings keep no composites, so these policies do not plan where one is pinned."""
+    for policy in (Base(), Pop(overhead=math.inf), Card(overhead=math.inf)):
+        policy.begin(tuple("ABCD"), 0)
+        assert policy.choose(view(pinned=("(A B)",))) is None

@@ -58,8 +58,8 @@ class Reoptimizer:
     _caps: Floats = field(init=False, factory=lambda: np.zeros(0))
 
     def can_plan(self, view: View) -> bool:
-        """Whether the query has no more streams than the tables take."""
-        return len(view.graph.names) <= MOST
+        """Whether the tables take all streams, and no sub-plan is pinned: orderings have none."""
+        return len(view.graph.names) <= MOST and not view.pinned
 
     def sets(self, view: View) -> Sets:
         if self._sets is None or self._sets.graph != view.graph:
