@@ -24,7 +24,7 @@ from benchmarks.report import Report, command
 from benchmarks.thesis_workloads import ZIPF, DataSet
 from eddy import Eddy
 from policies import Base, Card, Fixed, Pop, Routing
-from policies.optimizer import CostModel, best, estimate
+from policies.optimizer import CostModel, best, estimate, verify
 
 RESULTS = Path(__file__).with_name("results_routing.json")
 UNIT = 1_000
@@ -78,7 +78,11 @@ def best_kept(data: DataSet, size: int) -> str:
     engine = Eddy(data.query(), plan="stems")
     for batch in data.batches(2 * data.window, size):
         engine.push_all(batch)
-    return best(estimate(engine.view(), counted=False), CostModel(), "orderings")[0]
+    view, model = engine.view(), CostModel()
+    believed = estimate(view, counted=False)
+    for _ in range(3):
+        believed = verify(believed, view, best(believed, model, "orderings")[0])
+    return best(believed, model, "orderings")[0]
 
 
 def race(data: Callable[[], DataSet], sides: tuple[str, ...], rows: int, period: int) -> dict[str, Side]:

@@ -179,11 +179,11 @@ def test_thinking_takes_no_more_than_its_share():
     card.begin(tuple("ABCD"), 0)
     assert card.period == 1_000
     assert card.choose(view()) is None and card.regenerations == 0
-    looks = 1
+    looks, events = 1, 1_000
     assert card.period > 20_000
     while card.regenerations == 0 and looks < 20:
-        shares = dict.fromkeys("ABCD", card.period // 4)
-        plan = card.choose(view(arrivals=shares))
+        shares, events = dict.fromkeys("ABCD", card.period // 4), events + card.period
+        plan = card.choose(view(arrivals=shares, events=events))
         looks += 1
     assert plan is not None and looks < 5
 
