@@ -24,7 +24,7 @@ from benchmarks.report import Report, command
 from benchmarks.thesis_workloads import ZIPF, DataSet
 from eddy import Eddy
 from policies import Base, Card, Fixed, Pop, Routing
-from policies.optimizer import CostModel, best, estimate
+from policies.optimizer import CostModel, best, estimate, verify
 
 RESULTS = Path(__file__).with_name("results_routing.json")
 UNIT = 1_000
@@ -78,7 +78,11 @@ def best_kept(data: DataSet, size: int) -> str:
     engine = Eddy(data.query(), plan="stems")
     for batch in data.batches(2 * data.window, size):
         engine.push_all(batch)
-    return best(estimate(engine.view(), counted=False), CostModel(), "orderings")[0]
+    view, model = engine.view(), CostModel()
+    believed = estimate(view, counted=False)
+    for _ in range(3):
+        believed = verify(believed, view, best(believed, model, "orderings")[0])
+    return best(believed, model, "orderings")[0]
 
 
 def race(data: Callable[[], DataSet], sides: tuple[str, ...], rows: int, period: int) -> dict[str, Side]:
@@ -138,7 +142,7 @@ def _changes(found: Mapping[str, int]) -> str:
     return " ".join(str(number) for number in found.values())
 
 
-DRAWS, ROWS = 3, 600_000
+DRAWS, ROWS = 3, 400_000
 SIDES = (POP, CARD, KEPT)
 
 
@@ -166,21 +170,23 @@ def windows(report: Report, name: str) -> None:
             _nowhere_more(report, f"{name}, {streams} streams, windows of {window}", saved)
 
 
-def zipf(report: Report) -> None:
-    """Figure 6.9 and Table 6.8: six streams, by skew and window."""
-    reached = -np.inf
-    for window in (10_000,) if report.quick else (5_000, 10_000, 15_000):
-        for skew in (0.8,) if report.quick else ZIPF:
-            for units in (1, 3) if (window, skew) == (10_000, 0.8) else (1,):
-                saved = compare(
-                    report, "Table 6.8: Zipf-Set, 6 streams", (window, skew, units), ("window", "skew", "period"),
-                    units, *SIDES, name="Zipf-Set", streams=6, window=_window(report, window), skew=skew,
-                )  # fmt: skip
-                _nowhere_more(report, f"Zipf-Set {skew}, windows of {window}, period {units}", saved)
-                if (window, skew) == (10_000, 0.8) and saved[CARD] > reached:
-                    reached, possible = saved[CARD], saved[KEPT]
-    note = f"the best orderings from the start on save {possible:.0f} %"
-    report.reach("CARD saves of BASE, Zipf-Set 0.8, windows of 10,000", reached, "%", 30.0, True, note)
+def zipf(report: Report, window: int) -> None:
+    """Figure 6.9 and Table 6.8: six streams, by skew and window; and, where the thesis gained most, by period."""
+    best = (10_000, 0.8)
+    found = []
+    for skew in (0.8,) if report.quick else ZIPF:
+        for units in (1, 2, 3) if (window, skew) == best else (1,):
+            saved = compare(
+                report, "Table 6.8: Zipf-Set, 6 streams", (window, skew, units), ("window", "skew", "period"),
+                units, *SIDES, name="Zipf-Set", streams=6, window=_window(report, window), skew=skew,
+            )  # fmt: skip
+            _nowhere_more(report, f"Zipf-Set {skew}, windows of {window}, period {units}", saved)
+            if (window, skew) == best:
+                found.append((saved[CARD], saved[KEPT]))
+    if found:
+        reached, possible = max(found)
+        note = f"the best orderings, from the start on, save {possible:.1f} %"
+        report.reach("CARD saves of BASE, Zipf-Set 0.8, windows of 10,000", reached, "%", 30.0, True, note)
 
 
 def as_printed(report: Report) -> None:
@@ -206,7 +212,9 @@ GROUPS: dict[str, Callable[[Report], None]] = {
     "pUni-Set periods": lambda report: periods(report, "pUni-Set"),
     "Uni-Set windows": lambda report: windows(report, "Uni-Set"),
     "pUni-Set windows": lambda report: windows(report, "pUni-Set"),
-    "Zipf-Set": zipf,
+    "Zipf-Set, windows of 5000": lambda report: zipf(report, 5_000),
+    "Zipf-Set, windows of 10000": lambda report: zipf(report, 10_000),
+    "Zipf-Set, windows of 15000": lambda report: zipf(report, 15_000),
     "as printed": as_printed,
 }
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import define, evolve, field, frozen, validators
 
-from policies.optimizer.measure import estimate
+from policies.optimizer.estimate import Estimate
+from policies.optimizer.measure import estimate, verify
 from policies.optimizer.plans import read, show
 from policies.optimizer.revision import outside, shifted
 from policies.optimizer.thesis import MOST, Costs, Floats, Sets, StreamPlan, cost_of_order, plan_stream
@@ -58,8 +59,8 @@ class Reoptimizer:
     _caps: Floats = field(init=False, factory=lambda: np.zeros(0))
 
     def can_plan(self, view: View) -> bool:
-        """Whether the query has no more streams than the tables take."""
-        return len(view.graph.names) <= MOST
+        """Whether the tables take all streams, and no sub-plan is pinned: orderings have none."""
+        return len(view.graph.names) <= MOST and not view.pinned
 
     def sets(self, view: View) -> Sets:
         if self._sets is None or self._sets.graph != view.graph:
@@ -68,8 +69,7 @@ class Reoptimizer:
 
     def text(self, view: View) -> str:
         """The plans as one, in the notation of the engine."""
-        names = view.graph.names
-        return show({names[plan.start]: tuple(names[i] for i in plan.order) for plan in self.plans})
+        return text_of(self.plans, view)
 
     def read(self, view: View) -> Reading:
         """The cardinalities since the last view. What a step of a plan of orderings made is driven by one stream, what
@@ -95,42 +95,61 @@ class Reoptimizer:
         cards = {both: matches[both] / turn for both, turn in turned.items() if turn > 0.0}
         return Reading(live, increments, cards)
 
-    def regenerate(self, view: View, reading: Reading, starts: Iterable[int], gain: float = 0.0) -> bool:
+    def regenerate(
+        self, view: View, reading: Reading, starts: Iterable[int], gain: float = 0.0, least: float = 0.0
+    ) -> bool:
         """The regeneration path: new plans for these streams, with fresh ranges; returns whether orders changed.
 
-        Plans of which all together would cost less by no more than a share of ``gain`` stay, and cardinalities such as
-        these are within their ranges from now on.
+        They stay where all together would save no more than a share of ``gain``, or than ``least``; then cardinalities
+        such as these are within their ranges from now on. What is sampled is sampled again, along the orders to leave
+        and to take, before it is believed.
         """
         self._caps = np.array([float(view.lengths.get(name, ALL_ALIKE)) for name in view.graph.names])
+        old, starts = self.plans or orders_of(view), list(starts)
+        believed = estimate(view, both_ways=False) if self.absent == "sample" else None
+        fresh, saved, total = self._planned(view, reading, believed, old, starts)
+        if old and believed is not None and saved > max(gain * total, least):
+            for plans in (old, [fresh.get(plan.start, plan) for plan in old]):
+                believed = verify(believed, view, text_of(plans, view))
+            fresh, saved, total = self._planned(view, reading, believed, old, starts)
+        if old and saved <= max(gain * total, least):
+            self.plans = [_widened(plan, reading) if plan.start in fresh else plan for plan in old]
+            return False
+        self.plans = [fresh.get(i) or self.plans[i] for i in range(len(view.graph.names))]
+        self._places.clear()
+        return True
+
+    def _planned(
+        self,
+        view: View,
+        reading: Reading,
+        believed: Estimate | None,
+        old: list[StreamPlan],
+        starts: list[int],
+    ) -> tuple[dict[int, StreamPlan], float, float]:
+        """New plans for these streams, what they save, and what the old plans of all cost."""
+        sets = self.sets(view)
         costs = Costs(
-            self.sets(view),
-            self._numbers(view, reading),
+            sets,
+            self._numbers(view, reading)
+            if believed is None
+            else believed.cards(np.arange(len(sets.adjacent))),
             reading.increments,
             1.0 / np.maximum(reading.live, 1.0),  # as many buckets as there are rows: so our directories grow
             self._caps,
             literal=self.literal,
         )
         fresh = {start: plan_stream(costs, start) for start in starts}
-        old = self.plans or orders_of(view)
-        if old:
-            costs_now = {plan.start: cost_of_order(costs, plan) for plan in old}
-            saved = sum(costs_now[start] - plan.cost for start, plan in fresh.items())
-            if saved <= gain * sum(costs_now.values()):
-                self.plans = [_widened(p, reading) if p.start in fresh else p for p in old]
-                return False
-        self.plans = [fresh.get(i) or self.plans[i] for i in range(len(view.graph.names))]
-        self._places.clear()
-        return True
+        now = {plan.start: cost_of_order(costs, plan) for plan in old}
+        saved = sum(now[start] - plan.cost for start, plan in fresh.items()) if now else 0.0
+        return fresh, saved, sum(now.values())
 
     def _numbers(self, view: View, reading: Reading) -> Floats:
-        sets = self.sets(view)
-        if self.absent == "sample":
-            return estimate(view, both_ways=False).cards(np.arange(len(sets.adjacent)))
         names = view.graph.names
         collected = {frozenset((name,)): float(reading.live[i]) for i, name in enumerate(names)}
         for both, cards in reading.collected.items():
             collected[frozenset(name for i, name in enumerate(names) if both >> i & 1)] = cards
-        return sets.numbers(collected)
+        return self.sets(view).numbers(collected)
 
     def suboptimal(self, reading: Reading) -> list[int]:
         """Phase 2: the streams whose plans have a cardinality outside its range. One without arrivals shows nothing."""
@@ -162,6 +181,12 @@ class Reoptimizer:
             made = reading.made(plan) - before.made(plan)
             between = plan.between + np.where(np.isnan(made), 0.0, made)
             self.plans[plan.start] = evolve(plan, lows=lows, highs=highs, between=between)
+
+
+def text_of(plans: Iterable[StreamPlan], view: View) -> str:
+    """Plans of single streams as one."""
+    names = view.graph.names
+    return show({names[plan.start]: tuple(names[i] for i in plan.order) for plan in plans})
 
 
 def orders_of(view: View) -> list[StreamPlan]:
