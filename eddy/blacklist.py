@@ -45,7 +45,9 @@ class Blacklist(Stair):
     def wake_for(self, ring: Ring, recipe: NDArray[np.int64], marks: NDArray[np.int32]) -> Rows:
         """The same for the keys, by a recipe, of what this batch has put into a ring."""
         out = np.empty((self.waiting, self.components), np.int32)
-        return self._woken(out, wake_for(self.state, self.streams, marks, ring.state, recipe, self._keys, out))
+        return self._woken(
+            out, wake_for(self.state, self.streams, marks, ring.state, recipe, self._keys, out)
+        )
 
     def wake_all(self, marks: NDArray[np.int32]) -> Rows:
         """All live rows that wait."""
