@@ -19,7 +19,7 @@ from eddy.errors import EddyError
 from eddy.itinerary import Compiler, Key, StairId, Streams
 from eddy.payoff import DEAR, partners, weight
 from eddy.plan import Join, Leaf, Node, Orderings, Plan, joins
-from eddy.presence import Anything, Filtered, Paired, PairLeaves, Parted, Presence, Whole
+from eddy.presence import Anything, Filtered, Paired, PairLeaves, Parted, Presence, Whole, recipe_of
 from eddy.track import Track
 from stairs import Stair
 
@@ -140,7 +140,9 @@ class Designer:
             for ancestor, _ in above[:-1]:
                 halt = self._halts[ancestor]
                 hop = next(hop for hop in halt.hops if hop.step.source.streams == below)
-                unit.path.append((halt, hop))
+                unit.path.append(
+                    (halt, hop, recipe_of(halt.recipe) if isinstance(halt.recipe, list) else None)
+                )
                 below = ancestor
             # With its sibling it meets at once, and where nothing matches nothing is made.
             for _, opposite in above[1:]:

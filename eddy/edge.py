@@ -12,6 +12,7 @@ from eddy.binding import Halt, Hop, Recipe
 from eddy.blacklist import Blacklist, Rows
 from eddy.itinerary import Streams
 from eddy.leaf import StreamState
+from eddy.payoff import MANY
 from eddy.presence import Flags, Marks, Moments, Presence
 from stairs import Stair
 
@@ -174,8 +175,8 @@ class Unit(Tally):
     edges: list[Edge] = field(factory=list)
     above: Unit | None = None
     """What it makes with its sibling."""
-    path: list[tuple[Halt, Hop]] = field(factory=list)
-    """The STAIRs above, and the hops by which its entries get there."""
+    path: list[tuple[Halt, Hop, NDArray[np.int64] | None]] = field(factory=list)
+    """The STAIRs above, the hops by which its entries get there, and how they get their keys, if from leaves."""
     weight: float = 0.0
     """Of composites: what one takes, where an event takes 1."""
     dearness: float = 1.0
@@ -221,7 +222,15 @@ class Unit(Tally):
             self._see()
         elif self._is_old():
             self.fanout = self.partners()
-        return price * (own + self.fanout * self.above.weight * self.above.dearness)
+        far = 2 if self.fanout * self._live > MANY else 1
+        return price * (own + self.fanout * self.above.weight * self.above.dearness * far)
+
+    @property
+    def _live(self) -> int:
+        """Entries that are there, those that wait included if they are rows."""
+        ring = self.stair if self.state is None else self.state.base
+        assert ring is not None
+        return ring.tail - ring.low
 
     def _is_old(self) -> bool:
         """Whether half of the rows in the window have come since their partners were counted."""

@@ -315,6 +315,8 @@ class Router(Tracks):
 
     def _decide(self, hop: Hop, out: Ring, first: int) -> None:
         """Of the matches from ``first`` on only those stay that really are: exact keys, all other predicates."""
+        if out.tail == first:
+            return
         if hop.step.duty is not None:
             keep(out.state, first, hop.step.duty.fulfilled(out, first, hop.step.streams))
         if hop.verified:

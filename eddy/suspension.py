@@ -82,6 +82,8 @@ class Suspension:
         """No other plan runs beside the current one."""
         self._new = 0
         """Rows that came since those in the windows were judged."""
+        self._enough = SOME
+        """Of these, before the rows in the windows are judged again."""
         self._loaded = False
         """Whether a row has come of a stream that is not static: from then on static relations have all their rows."""
         self._dropped = Dropped()
@@ -200,8 +202,8 @@ class Suspension:
         for unit, edge in self._restraint.consider(self.units, lows, counts):
             count = max(RELEASED, edge.blacklist.waiting // PART)
             self.visits.judge_anew(unit, edge.wake_some(floor[0], count))
-        if self._new > max(SOME, int((counts - lows).sum()) // LATE):
-            self._new = 0
+        if self._new > self._enough:
+            self._new, self._enough = 0, max(SOME, int((counts - lows).sum()) // LATE)
             if self.visits.whole:
                 suspend_late(self.units, floor)
         self.visits.bill(self._edges, start)

@@ -9,10 +9,10 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-from stairs.flat import get
+from stairs.flat import get, put_key
 from stairs.kernel import kernel, part
 from stairs.key_kernels import mix
-from stairs.layout import CAPACITY, HEADS, LONGS, RECORDS, RECORDS_AT, ROWS, SHIFT
+from stairs.layout import CAPACITY, HEADS, LONGS, RECORDS, RECORDS_AT, ROWS, SHIFT, STATE
 from stairs.probe_kernels import bucket_of
 from stairs.raw import long_at
 
@@ -55,3 +55,13 @@ def read_by(recipe, rows, out):
     """The keys of entries, a line of ``rows`` for each."""
     for i in range(rows.shape[0]):
         out[i] = key_by(recipe, rows, i * rows.shape[1])
+
+
+@kernel(nb.void(RECIPE, STATE, nb.int64, nb.int64))
+def rekey_by(recipe, state, start, stop):
+    """Give the entries start..stop of a ring their keys."""
+    records = state[0]
+    mask, width = records.shape[0] - 1, records.shape[1]
+    for entry in range(start, stop):
+        at = np.int64(entry & mask) * width
+        put_key(records, at, key_by(recipe, records, at + ROWS))

@@ -165,6 +165,20 @@ def append_entries(state, rows, keys):
     meta[TAIL] = tail
 
 
+@kernel(nb.void(STATE, INTS, STATE))
+def copy_rows(leaf, rows, out):
+    """Append entries of rows with the keys they have in a leaf, older than every event of the batch."""
+    records, orecords, events, meta = leaf[0], out[0], out[2], out[3]
+    mask, omask, tail = records.shape[0] - 1, orecords.shape[0] - 1, meta[TAIL]
+    for i in range(rows.shape[0]):
+        slot, copy = np.uint64(rows[i] & mask), np.uint64(tail & omask)
+        orecords[copy, KEY_LOW], orecords[copy, KEY_HIGH] = records[slot, KEY_LOW], records[slot, KEY_HIGH]
+        orecords[copy, NEXT], orecords[copy, ROWS] = np.int32(tail), rows[i]
+        events[tail - meta[BASE]] = -1
+        tail += 1
+    meta[TAIL] = tail
+
+
 @kernel(nb.void(STATE, nb.int64, RECORDS))
 def read_entries(state, start, out):
     """The rows, 32 bits of them, of the entries from ``start`` on."""
