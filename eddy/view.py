@@ -14,6 +14,7 @@ from eddy.itinerary import Place, StairId
 from eddy.program import Program
 from eddy.query import Query
 from eddy.sampling import Distinct, Sampler
+from eddy.shards import Crew
 from eddy.windows import Rows
 from policies.optimizer.graph import Graph
 from policies.routing.view import StairView, StepView, View
@@ -108,12 +109,14 @@ class Watch:
         return sampler.sample, Distinct(self._distinct, sampler.distinct), self._steps(), self._stairs()
 
     def _sampler(self) -> Sampler:
-        engine = self._engine
+        engine, held = self._engine, self._engine
+        if isinstance(held._router, Crew):  # one shard has a fair part of the rows
+            held = held._router.shards[0].engine
         return Sampler(
-            engine._router.compiler,
-            engine._streams,
-            engine._lowwater.lows,
-            engine._lowwater.counts,
+            held._router.compiler,
+            held._streams,
+            held._lowwater.lows,
+            held._lowwater.counts,
             (int(engine.seed) & 0xFFFFFFFFFFFFFFFF, engine._events),
             engine.joins == "nested",
         )

@@ -118,6 +118,7 @@ class Case:
     hold: bool = False
     first_row: int = 0
     memory: int | None = None
+    threads: int = 1
 
     @property
     def background(self):
@@ -246,6 +247,7 @@ def make_engine(case, **options):
         "feedback": case.feedback,
         "routing": case.routing,
         "memory": case.memory,
+        "threads": case.threads,
         "_first_row": case.first_row,
     }
     return thrifty(eddy.Eddy(make_query(case), **{**own, **options}))
