@@ -50,17 +50,19 @@ class CrewChanges:
         for changes in self._each:
             changes.check_none_held()
 
-    def begin(self, plan: Plan) -> None:
-        """Change every shard's plan."""
+    def begin(self, plan: Plan) -> Callable[[], float]:
+        """Change every shard's plan; returns what tells how long that takes, all shards together."""
         self._crew.settle()
         self._engine._handout.seal()  # a technique may put other rows in place of those that results still name
+        costs = []
         try:
             for shard in self._crew.shards:
                 shard.engine._events = self._engine._events
-                shard.engine._change(plan)
+                costs.append(shard.engine._change(plan))
         except BaseException as error:
             self._engine._broken = error
             raise
+        return lambda: sum(cost() for cost in costs)
 
     def resume(self) -> None:
         """Shards have begun by themselves."""
