@@ -1,4 +1,4 @@
-"""How well routing policies follow a feed that drifts: `python -m benchmarks.drift [--write] [--only word]`.
+"""How well routing policies follow a feed that drifts: `python -m benchmarks.drift [--write] [--only words] [--quick]`.
 
 A *clairvoyant* runs in each phase the plan that is best for it, and pays for no change: the goal is to come near it.
 All sides take the same batches in turns, by the processor's time of their thread, and must find as many results.
@@ -6,11 +6,11 @@ All sides take the same batches in turns, by the processor's time of their threa
 
 from __future__ import annotations
 
-import argparse
 import gc
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -18,18 +18,20 @@ import numpy.typing as npt
 from attrs import evolve, frozen
 
 from benchmarks.drift_workloads import WORKLOADS, Batch, Drift
-from benchmarks.ratio import table, write
+from benchmarks.report import Report, command
 from eddy import Eddy
-from policies import Auto, Base, Card, Routing
+from policies import Auto, Base, Card, Greedy, Routing
 
 RESULTS = Path(__file__).with_name("results_routing.json")
+EVENTS = 1_000_000
+"""Events of each phase."""
 PILOTS = 30
 """Plans that are tried to find the best of each phase."""
 PATIENCE = 5.0
 """A plan that takes so many times as long as the best so far is given up."""
 
 Seconds = npt.NDArray[np.float64]
-POLICIES: Mapping[str, Callable[[], Routing]] = {"Auto": Auto, "Card": Card, "Base": Base}
+POLICIES: Mapping[str, Callable[[], Routing]] = {"Auto": Auto, "Card": Card, "Greedy": Greedy, "Base": Base}
 
 
 @frozen(eq=False)
@@ -125,57 +127,38 @@ def race(drift: Drift, events: int, policies: Sequence[str]) -> Outcome:
     return Outcome(spent, fixed, changes)
 
 
-def report(drift: Drift, outcome: Outcome) -> str:
-    """Seconds by phase, beside the clairvoyant's."""
-    head = ["", *(f"{k}" for k in range(1, len(drift.phases) + 1)), "all, ms", "of clairvoyant", "changes"]
-    rows: list[list[object]] = []
-    for name, seconds in outcome.sides.items():
-        changes = outcome.changes.get(name, "")
-        rows.append(
-            [
-                name,
-                *np.round(1000 * seconds, 1),
-                round(1000 * float(seconds.sum())),
-                outcome.of_clairvoyant(name),
-                changes,
-            ]
-        )
-    ideal = outcome.clairvoyant
-    rows.append(["clairvoyant", *np.round(1000 * ideal, 1), round(1000 * float(ideal.sum())), 1.0, ""])
-    phases = [f"  {k}. {phase.name}" for k, phase in enumerate(drift.phases, 1)]
-    return "\n".join([drift.name, *phases, table(head, rows)])
+def measure(make: Callable[[], Drift], report: Report) -> None:
+    """A workload that drifts, and one of its phases for as long."""
+    drift = make()
+    calm = evolve(drift, name=f"{drift.name}, no drift", phases=drift.phases[3:4] * 5)
+    for feed in (drift, calm):
+        report.tell(feed.name)
+        outcome = race(feed, 50_000 if report.quick else EVENTS, list(POLICIES))
+        head = ("side", *(f"phase {k}, ms" for k in range(1, 6)), "all, ms", "of clairvoyant", "changes")
+        for name, seconds in outcome.sides.items():
+            phases = [float(1000 * s) for s in seconds]
+            cells = (sum(phases), outcome.of_clairvoyant(name), outcome.changes.get(name, 0))
+            report.row(feed.name, head, name, *phases, *cells)
+        ideal = [float(1000 * s) for s in outcome.clairvoyant]
+        report.row(feed.name, head, "clairvoyant", *ideal, sum(ideal), 1.0, 0)
+        _reach(feed, outcome, report)
 
 
-def main() -> int:
-    arguments = argparse.ArgumentParser(prog="python -m benchmarks.drift", description=__doc__)
-    arguments.add_argument("--write", action="store_true", help=f"keep the figures in {RESULTS.name}")
-    arguments.add_argument("--only", default="", help="only workloads whose name has this word")
-    arguments.add_argument("--events", type=int, default=1_000_000, help="events of each phase")
-    arguments.add_argument("--policies", default=",".join(POLICIES), help="which policies, by comma")
-    arguments.add_argument("--still", action="store_true", help="only the feed that does not drift")
-    chosen = arguments.parse_args()
-    kept = {}
-    for make in WORKLOADS:
-        drift = make()
-        if chosen.only not in drift.name:
-            continue
-        still = evolve(drift, name=f"{drift.name}, without drift", phases=drift.phases[3:4] * 5)
-        for feed in [still] if chosen.still else [drift, still]:
-            print(f"measuring: {feed.name} ...", file=sys.stderr, flush=True)
-            outcome = race(feed, chosen.events, chosen.policies.split(","))
-            print(report(feed, outcome), "\n", flush=True)
-            kept[feed.name] = {
-                name: {
-                    "of clairvoyant": round(outcome.of_clairvoyant(name), 3),
-                    "of best single": round(outcome.of_best_single(name), 3),
-                    "changes": outcome.changes[name],
-                }
-                for name in outcome.changes
-            }
-    if chosen.write:
-        write(RESULTS, {"drift": kept})
-    return 0
+def _reach(feed: Drift, outcome: Outcome, report: Report) -> None:
+    changes = f"{outcome.changes['Auto']} changes"
+    if feed.still:
+        slower = 100 * (1 / outcome.of_best_single("Auto") - 1)
+        report.reach(f"{feed.name}: Auto slower than the best plan, kept", slower, "%", 1.0, note=changes)
+        return
+    report.reach(f"{feed.name}: time of Auto, of a clairvoyant", outcome.of_clairvoyant("Auto"), "times", 1.1)
+    best, note = outcome.of_best_single("Auto"), f"{changes}; the best is {outcome.best_single}"
+    report.reach(f"{feed.name}: speed of Auto, of the best single plan", best, "times", 2.0, True, note)
+    card = float(outcome.sides["Card"].sum() / outcome.sides["Auto"].sum())
+    note = f"Card: {outcome.changes['Card']} changes"
+    report.reach(f"{feed.name}: speed of Auto, of Card", card, "times", 1.0, True, note)
 
+
+GROUPS = {make().name: partial(measure, make) for make in WORKLOADS}
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command("benchmarks.drift", __doc__, GROUPS, RESULTS))

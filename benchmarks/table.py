@@ -1,8 +1,8 @@
 """The tables of figures in README.md and in docs: `python -m benchmarks.table [--write]`.
 
 `python -m benchmarks.targets --write` measures and keeps the figures of the README, `python -m benchmarks.techniques
---write` those of the migration techniques, and `python -m benchmarks.jit --write` those of feedback; this only shows
-them, every miss included.
+--write` those of the migration techniques, `python -m benchmarks.jit --write` those of feedback, and `python -m
+benchmarks.drift --write` those of routing; this only shows them, every miss included.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ PAGES = {
     ROOT / "README.md": RESULTS,
     ROOT / "docs" / "migration.md": RESULTS.with_name("results_migration.json"),
     ROOT / "docs" / "feedback.md": RESULTS.with_name("results_feedback.json"),
+    ROOT / "docs" / "routing.md": RESULTS.with_name("results_routing.json"),
 }
 """Pages with figures, and the results that these are from."""
 BEGIN = "<!-- figures: written by python -m benchmarks.table --write -->"

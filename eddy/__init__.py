@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from eddy.decisions import Decision
 from eddy.engine import Eddy
 from eddy.errors import BatchError, EddyError, PlanError, QueryError, StateError
 from eddy.explanation import Explanation
@@ -29,6 +30,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "BatchError",
+    "Decision",
     "Eddy",
     "EddyError",
     "EdgeStatistics",

@@ -14,6 +14,9 @@ from stairs.waiting_kernels import list_live, put_by, wake_by, wake_for
 Rows = NDArray[np.int32]
 """The low 32 bits of row numbers, a column for each stream."""
 
+BLOCK = 128
+"""Keys that are looked up together."""
+
 
 class Blacklist(Stair):
     """A STAIR of what waits: dead entries go by themselves, as in any other, and rows alike in key share a chain."""
@@ -22,6 +25,7 @@ class Blacklist(Stair):
         super().__init__(name, streams, 1, composite=True)
         self.waiting = 0
         """Entries that wait; some of them may be dead."""
+        self._keys = np.empty(BLOCK, np.int64)
 
     def suspend(
         self, rows: Rows, recipe: NDArray[np.int64], flags: NDArray[np.uint8], lacking: int, count: int
@@ -41,7 +45,9 @@ class Blacklist(Stair):
     def wake_for(self, ring: Ring, recipe: NDArray[np.int64], marks: NDArray[np.int32]) -> Rows:
         """The same for the keys, by a recipe, of what this batch has put into a ring."""
         out = np.empty((self.waiting, self.components), np.int32)
-        return self._woken(out, wake_for(self.state, self.streams, marks, ring.state, recipe, out))
+        return self._woken(
+            out, wake_for(self.state, self.streams, marks, ring.state, recipe, self._keys, out)
+        )
 
     def wake_all(self, marks: NDArray[np.int32]) -> Rows:
         """All live rows that wait."""

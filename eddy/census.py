@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from eddy.explain import key_text
 from eddy.feedback_census import take_feedback_census
 from eddy.itinerary import StairId
+from eddy.shards import Crew
+from eddy.shards_census import together
 from eddy.statistics import StairStatistics, Statistics, StreamStatistics
 
 if TYPE_CHECKING:
@@ -26,13 +28,19 @@ def take_census(engine: Eddy) -> Statistics:
         StreamStatistics(s.name, counts[i] - engine._first_row, counts[i] - lows[i], s.nbytes)
         for i, s in enumerate(engine._streams)
     )
-    stairs = engine._router.census() if engine.query.minus else tuple(_stairs(engine, marks))
-    suspension = engine._router.suspension
-    feedback = (
-        None
-        if suspension is None
-        else take_feedback_census(engine.query, suspension, lowwater.lows, lowwater.counts)
-    )
+    if isinstance(engine._router, Crew):
+        parts = [take_census(shard.engine) for shard in engine._router.shards]
+        stairs, feedback = together(parts)
+        demoted = sum(part.keys_demoted for part in parts)
+    else:
+        stairs = engine._router.census() if engine.query.minus else tuple(_stairs(engine, marks))
+        suspension = engine._router.suspension
+        feedback = (
+            None
+            if suspension is None
+            else take_feedback_census(engine.query, suspension, lowwater.lows, lowwater.counts)
+        )
+        demoted = 0 if engine._budget is None else engine._budget.demoted
     held = 0 if feedback is None else feedback.bytes
     held += sum(s.bytes for s in stairs)
     return Statistics(
@@ -42,7 +50,7 @@ def take_census(engine: Eddy) -> Statistics:
         migrations=engine._migrations,
         keys_filled=engine._router.keys_filled,
         composites_filled=engine._router.composites_built,
-        keys_demoted=0 if engine._budget is None else engine._budget.demoted,
+        keys_demoted=demoted,
         bytes=held + bytes_held(engine),
         streams=streams,
         stairs=stairs,

@@ -19,7 +19,7 @@ from eddy.errors import EddyError
 from eddy.itinerary import Compiler, Key, StairId, Streams
 from eddy.payoff import DEAR, partners, weight
 from eddy.plan import Join, Leaf, Node, Orderings, Plan, joins
-from eddy.presence import Anything, Filtered, Paired, PairLeaves, Parted, Presence, Whole
+from eddy.presence import Anything, Filtered, Paired, PairLeaves, Parted, Presence, Whole, recipe_of
 from eddy.track import Track
 from stairs import Stair
 
@@ -50,16 +50,16 @@ def judged_classes(
     return classes
 
 
-def waits(policy: Feedback, node: Join) -> bool:
+def waits(policy: Feedback, node: Join, nested: bool) -> bool:
     """Whether the left side of a join waits for the right one."""
-    sizes = len(node.left.streams), len(node.right.streams)
+    given = len(node.left.streams), len(node.right.streams), nested
     try:
-        return bool(policy.waits(*sizes))
+        return bool(policy.waits(*given))
     except Exception as error:
-        raise EddyError(f"{type(policy).__name__}.waits{sizes} failed: {error!r}") from error
+        raise EddyError(f"{type(policy).__name__}.waits{given} failed: {error!r}") from error
 
 
-def check_feedback(policy: Feedback, compiler: Compiler, plan: Plan) -> None:
+def check_feedback(policy: Feedback, compiler: Compiler, plan: Plan, nested: bool) -> None:
     """Refuse a policy that cannot say what it judges under a plan, before anything is changed."""
     numbers = [compiler.number[name] for name in compiler.names]
     if isinstance(plan, Orderings):
@@ -68,7 +68,7 @@ def check_feedback(policy: Feedback, compiler: Compiler, plan: Plan) -> None:
         return
     for node in joins(plan):
         sides = node.left, node.right
-        waiting, other = sides if waits(policy, node) else sides[::-1]
+        waiting, other = sides if waits(policy, node, nested) else sides[::-1]
         opposite = tuple(sorted(compiler.number[name] for name in other.streams))
         for below in joins(waiting) if isinstance(waiting, Join) else ():
             for side in (below.left, below.right):
@@ -140,7 +140,9 @@ class Designer:
             for ancestor, _ in above[:-1]:
                 halt = self._halts[ancestor]
                 hop = next(hop for hop in halt.hops if hop.step.source.streams == below)
-                unit.path.append((halt, hop))
+                unit.path.append(
+                    (halt, hop, recipe_of(halt.recipe) if isinstance(halt.recipe, list) else None)
+                )
                 below = ancestor
             # With its sibling it meets at once, and where nothing matches nothing is made.
             for _, opposite in above[1:]:
@@ -149,7 +151,7 @@ class Designer:
         if isinstance(node, Join):
             left, right = self._numbers(node.left), self._numbers(node.right)
             sides = node.left, node.right
-            waiting, other = sides if waits(self.policy, node) else sides[::-1]
+            waiting, other = sides if waits(self.policy, node, self.binder.nested) else sides[::-1]
             if above and isinstance(node.left, Leaf) and isinstance(node.right, Leaf):
                 self._siblings[left], self._siblings[right] = right[0], left[0]
             yield from self._tree(other, [(streams, None), *above], unit)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 from attrs import define, field
@@ -12,6 +12,7 @@ from eddy.binding import Halt, Hop, Recipe
 from eddy.blacklist import Blacklist, Rows
 from eddy.itinerary import Streams
 from eddy.leaf import StreamState
+from eddy.payoff import MANY
 from eddy.presence import Flags, Marks, Moments, Presence
 from stairs import Stair
 
@@ -23,6 +24,9 @@ SEEN = 4
 
 FEW = 32
 """What waits is judged again, instead of looking for what has come, where that is so many times as much."""
+
+UNUSUAL = 4
+"""On a shared machine a thread may have to wait: no more than so many times what is usual counts."""
 
 LACKING = 2
 """Flag of an entry for which something is missing, at the first edge; at the next one it is one more."""
@@ -54,6 +58,8 @@ class Edge:
     """Since the last review: entries judged, those suspended, those that came back, and keys looked up for that."""
     seconds: float = 0.0
     """Time since then for all this, and for bringing back."""
+    usual: float = 0.0
+    """About how long one thing takes."""
     period: int = 16
     """Batches after which it is reviewed."""
     worth: float = 0.0
@@ -128,6 +134,11 @@ class Edge:
         self.resumed += len(found)
         return found
 
+    def charge(self, seconds: float) -> None:
+        """Something that was done here took so long; much longer than usual, it was somebody else who did that."""
+        self.seconds += min(seconds, UNUSUAL * self.usual) if self.usual else seconds
+        self.usual += (seconds - self.usual) / 8 if self.usual else seconds
+
     def review(self) -> None:
         """What was counted has been seen to."""
         self.batches = self.judged = self.failed = self.returned = self.looked = 0
@@ -164,8 +175,8 @@ class Unit(Tally):
     edges: list[Edge] = field(factory=list)
     above: Unit | None = None
     """What it makes with its sibling."""
-    path: list[tuple[Halt, Hop]] = field(factory=list)
-    """The STAIRs above, and the hops by which its entries get there."""
+    path: list[tuple[Halt, Hop, NDArray[np.int64] | None]] = field(factory=list)
+    """The STAIRs above, the hops by which its entries get there, and how they get their keys, if from leaves."""
     weight: float = 0.0
     """Of composites: what one takes, where an event takes 1."""
     dearness: float = 1.0
@@ -211,7 +222,15 @@ class Unit(Tally):
             self._see()
         elif self._is_old():
             self.fanout = self.partners()
-        return price * (own + self.fanout * self.above.weight * self.above.dearness)
+        far = 2 if self.fanout * self._live > MANY else 1
+        return price * (own + self.fanout * self.above.weight * self.above.dearness * far)
+
+    @property
+    def _live(self) -> int:
+        """Entries that are there, those that wait included if they are rows."""
+        ring = self.stair if self.state is None else self.state.base
+        assert ring is not None
+        return ring.tail - ring.low
 
     def _is_old(self) -> bool:
         """Whether half of the rows in the window have come since their partners were counted."""
@@ -230,14 +249,3 @@ class Unit(Tally):
         self.counted = now
         if found > 0 and SEEN * found >= came:
             self.fanout = composites / found
-
-
-def bill(edges: Sequence[Edge], seconds: float) -> None:
-    """Something took so long: these edges share it by what they have done."""
-    if len(edges) == 1:
-        edges[0].seconds += seconds
-        return
-    done = [1 + edge.judged + edge.looked for edge in edges]
-    share = seconds / sum(done, 0.0) if done else 0.0
-    for edge, part in zip(edges, done, strict=True):
-        edge.seconds += share * part

@@ -24,18 +24,22 @@ from eddy.handout import Handout, emit
 from eddy.history import History
 from eddy.intake import Arrivals, Intake
 from eddy.lowwater import LowWater
-from eddy.marks import ROW
+from eddy.marks import ROW, Share
 from eddy.migrations import Migrations, check_technique
 from eddy.output import GroupedOutput
+from eddy.partition_choice import gridded
 from eddy.plan import Plan
 from eddy.query import Query
 from eddy.result import Result
+from eddy.shards import Crew
+from eddy.shards_changes import CrewChanges
+from eddy.shards_deal import whole_part
 from eddy.statistics import Statistics
 from eddy.steering import Steering
 from eddy.types import Column
 from eddy.why import Inquiry
 from eddy.workshop import Workshop
-from policies import Feedback, Fixed, Jisc, Migration, NoFeedback, Routing, View
+from policies import Auto, Feedback, Fixed, Jisc, Migration, NoFeedback, Routing, View
 
 
 class Eddy:
@@ -44,6 +48,9 @@ class Eddy:
     Every result is given exactly once, by the push that brings its latest event, in the order of these events; it is
     withdrawn once, if the query or ``retractions`` ask for that. Batch size, plan, plan changes and policies never
     change the results. (One technique, ``ParallelTrack(order="pt")``, gives some of them later.)
+
+    Without a plan the engine chooses one by itself, and another whenever that pays (`policies.Auto`). A plan that is
+    given stays until `migrate`, unless there is a ``routing`` policy too: then it is the one to begin with.
     """
 
     def __init__(
@@ -59,8 +66,9 @@ class Eddy:
         retractions: bool = False,
         memory: int | str | None = None,
         advise: bool = False,
+        threads: int = 1,
         _first_row: int = 0,
-        _given: frozenset[str] | None = None,
+        _share: Share | None = None,
     ) -> None:
         if not isinstance(query, Query):
             raise EddyError(
@@ -69,7 +77,7 @@ class Eddy:
         if joins not in ("hash", "nested"):
             raise EddyError(f"joins must be 'hash' or 'nested', not {joins!r}")
         self.query = query
-        self.routing = _policy("routing", routing, Routing, Fixed())
+        self.routing = _policy("routing", routing, Routing, Auto() if plan is None else Fixed())
         self.migration = _policy("migration", migration, Migration, Jisc())
         self.feedback = _policy("feedback", feedback, Feedback, NoFeedback())
         self.retractions = _flag("retractions", retractions)
@@ -78,17 +86,17 @@ class Eddy:
         self.joins = joins
         self.seed = seed
         self._budget = None if memory is None else Budget(bytes_of(memory))
-        self._workshop = workshop = Workshop(query, joins, _given)
+        self._workshop = workshop = Workshop(query, joins, _share)
         self._plan = workshop.parse(plan)
         workshop.check(self.feedback, self._plan)
         self._first_row = _first_row
         self._pool = workshop.pool
-        self._streams = [workshop.stream(i, _first_row) for i in range(len(query.names))]
+        self._streams: list[Any] = [workshop.stream(i, _first_row) for i in range(len(query.names))]
         self._intake = Intake(query, self._pool, workshop.stored)
         self._lowwater = LowWater(*workshop.windows(), _first_row)
         self._history = History()
         self._output = workshop.output(retractions)
-        self._output.number = None if _given is None else self._number
+        self._output.number = None if _share is None else self._number
         self._router = workshop.router(self._streams)
         self._router.attend(self.feedback)
         self._router.install(self._plan, fresh=True)
@@ -99,9 +107,24 @@ class Eddy:
         self._handout = Handout()
         self._drawing: Generator[Result | None, None, None] | None = None
         self._broken: BaseException | None = None
-        self._changes = Migrations(self)
+        self._changes: Migrations | CrewChanges = Migrations(self)
         self._steering = Steering(self, _flag("advise", advise))
         self.routing.begin(query.names, seed)
+        self.threads = 1
+        self._employ(_whole("threads", threads))
+
+    def _employ(self, threads: int) -> None:
+        """Deal the rows out to so many shards, and run each in a thread of its own from now on."""
+        self.threads = threads
+        if threads == 1 or self.query.minus:
+            return
+        crew = Crew(self, gridded(self.query, threads))
+        lows = self._lowwater.lows.tolist()
+        if self._lowwater.counts.tolist() != [self._first_row] * len(lows):
+            wholes = [whole_part(stream, low) for stream, low in zip(self._streams, lows, strict=True)]
+            crew.restore(wholes, lows, self._first_row)
+        self._streams, self._router = crew.streams, crew
+        self._changes = CrewChanges(self, crew)
 
     # -- doors -----------------------------------------------------------------------------------------------------
 
@@ -220,7 +243,10 @@ class Eddy:
     def _route(self, arrivals: Arrivals, results: bool) -> Result:
         router, ring = self._router, self._handout.ring
         if self._budget is not None and not self.query.minus:
-            self._budget.look(router, lambda: bytes_held(self))
+            if isinstance(router, Crew):
+                router.look(self._budget.every, self._budget.limit)
+            else:
+                self._budget.look(router, lambda: bytes_held(self))
         lows, counts = self._lowwater.lows.copy(), self._lowwater.counts.copy()
         marks, first, _ = self._lowwater.advance(arrivals.streams, arrivals.times, arrivals.given)
         self._history.note(self._events, counts.tolist(), lows.tolist(), arrivals, router.tracks[-1].plan)
@@ -279,12 +305,10 @@ class Eddy:
                     yield from whole.pieces(max_rows)
                     continue
                 made = 0
-                for ring in chunks(self._router, max_rows, self._handout.ring):
-                    made += len(ring)
-                    self._results += len(ring)
-                    result = self._handout.give(
-                        emit(self.query, self._router, ring, self._fetch, self._output.number)
-                    )
+                for result in self._parts(max_rows):
+                    made += len(result)
+                    self._results += len(result)
+                    self._handout.give(result)
                     _ = result.rows  # read now: the next part uses the ring again
                     yield result
                 self._changes.work(made)
@@ -298,6 +322,14 @@ class Eddy:
             raise
         finally:
             self._drawing = None
+
+    def _parts(self, max_rows: int) -> Iterator[Result]:
+        """The results of a batch that was processed without them, in parts."""
+        if isinstance(self._router, Crew):
+            yield from self._router.parts(max_rows, self._handout.ring, self._fetch)
+        else:
+            for ring in chunks(self._router, max_rows, self._handout.ring):
+                yield emit(self.query, self._router, ring, self._fetch, self._output.number)
 
     def _draw_released(self, max_rows: int) -> Iterator[Result]:
         """Results of earlier pushes that need not be held any longer; what is not drawn is not lost."""
@@ -357,10 +389,10 @@ class Eddy:
     def _change(self, plan: Plan) -> Callable[[], float]:
         """Change to another plan; returns what tells how long the migration takes."""
         self._workshop.check(self.feedback, plan)
-        chronicle = self._changes.begin(plan)
+        cost = self._changes.begin(plan)
         self._plan = plan
         self._migrations += 1
-        return lambda: chronicle.seconds
+        return cost
 
     def pin(self, part: str) -> None:
         """Keep a sub-plan such as "(A B)": from now on every plan has it, whoever chooses it.
@@ -434,12 +466,14 @@ class Eddy:
         retractions: bool | None = None,
         memory: int | str | None = None,
         advise: bool = False,
+        threads: int = 1,
     ) -> Eddy:
         """An engine that goes on where the saved one stood, and gives exactly the results that it would have given.
 
         Composites are holes at first and fill as they are needed. ``query`` is needed only if the saved one has
         predicates of your own (`eddy.predicate`). Plan, batch size, joins, seed and retractions are the saved ones
-        unless given. Policies are not saved, only what they were called, nor is the memory budget: pass them again.
+        unless given. Policies are not saved, only what they were called, nor are the memory budget and threads: pass
+        them again. An engine that chose its plan by itself (`policies.Auto`) goes on to do so.
         Pins are kept, and so is whether the engine was frozen; the log of decisions begins anew. StateError if there is
         no snapshot to read, or not a whole one.
         """
@@ -452,7 +486,9 @@ class Eddy:
         options |= {"batch_size": batch_size, "joins": joins, "seed": seed, "retractions": retractions}
         options["memory"] = memory
         options["advise"] = advise
-        return snapshot.load(cls, path, query, options)
+        engine = snapshot.load(cls, path, query, options)
+        engine._employ(_whole("threads", threads))
+        return engine
 
     # -- what goes on ----------------------------------------------------------------------------------------------
 
@@ -470,7 +506,10 @@ class Eddy:
     def explain(self) -> str:
         """The plan, its STAIRs and how full each is, and what its steps have found, as text."""
         steps = self._steering.watch.tell()
-        return explain(self.query, self._router.tracks[-1].plan, self.statistics(), steps)
+        text = explain(self.query, self._router.tracks[-1].plan, self.statistics(), steps)
+        if isinstance(self._router, Crew):
+            return f"{text}\n{self._router.explain()}"
+        return text if self.threads == 1 else f"{text}\none thread: a set difference is not dealt out"
 
     def table(self) -> Result:
         """The groups of an aggregate as they are now, one row each; without GROUP BY one row, always."""

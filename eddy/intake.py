@@ -320,18 +320,19 @@ def _too_late(name: str) -> str:
     )
 
 
-def stored_columns(query: Query) -> dict[str, set[str]]:
+def stored_columns(query: Query, tested: bool = False) -> dict[str, set[str]]:
     """The columns that are kept while a row is live: selected ones, those that predicates read later, string keys.
 
-    Of a difference all keys: a NULL must be told from a value, and one column may have two keys.
+    Of a difference all keys: a NULL must be told from a value, and one column may have two keys. ``tested``: only
+    those that predicates read later.
     """
     stored: dict[str, set[str]] = {name: set() for name in query.names}
-    for output in query.select:
+    for output in () if tested else query.select:
         stored[output.stream].add(output.column)
     for residual in query.residuals:
         for stream, column in residual.columns:
             stored[stream].add(column)
-    for key_class in query.key_classes:
+    for key_class in () if tested else query.key_classes:
         for stream, column in key_class.members.items():
             if query.streams[stream].columns[column].kind == "string" or query.base is not None:
                 stored[stream].add(column)

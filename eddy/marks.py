@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from attrs import frozen
 from numpy.typing import NDArray
 
 from eddy.lowwater_kernels import ROWS, TUMBLING_ROWS
 from eddy.query import Query
+from eddy.strings import StringPool
 from eddy.types import Array
 
 EARLIEST = np.iinfo(np.int64).min
@@ -23,6 +25,16 @@ EVENT, ROW = "__event", "__row"
 def mark_column(stream: str) -> str:
     """The column that carries the marks of a stream."""
     return f"__mark_{stream}"
+
+
+@frozen
+class Share:
+    """What makes an engine a part of a whole: it has only some rows of the streams."""
+
+    given: frozenset[str]
+    """Streams whose marks come with the events."""
+    pool: StringPool | None = None
+    """The whole's, if that keeps what results show; then the part has only what predicates read."""
 
 
 def counted(query: Query) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from eddy.leaf import StreamState
 from eddy.query import Query
 from eddy.result import Fetch, Number, Result
 from eddy.router import Router
+from eddy.shards import Crew
 from eddy.strings import StringPool
 from eddy.types import Array, Column
 from stairs import Ring
@@ -34,8 +35,12 @@ class Output:
         self.number: Number | None = None
         """What rows are called in results, if not by the engine's own numbers."""
 
-    def of(self, router: Router | Chain, ring: int, streams: list[StreamState], fetch: Fetch) -> Result:
+    def of(
+        self, router: Router | Crew | Chain, ring: int, streams: list[StreamState], fetch: Fetch
+    ) -> Result:
         """What the batch has brought; ``ring`` is the result ring that it wrote to."""
+        if isinstance(router, Crew):
+            return router.emit(ring, fetch)
         assert isinstance(router, Router)
         return emit(self.query, router, router.results[ring], fetch, self.number)
 
@@ -69,25 +74,29 @@ class SignedOutput(Output):
 
             self._standing = Standing(len(query.names))
 
-    def of(self, router: Router | Chain, ring: int, streams: list[StreamState], fetch: Fetch) -> Result:
+    def of(
+        self, router: Router | Crew | Chain, ring: int, streams: list[StreamState], fetch: Fetch
+    ) -> Result:
         rows, signs, _ = self._changes(router, ring)
         return Result(self.query, len(rows), lambda: rows, fetch, lambda: signs)
 
     def _changes(
-        self, router: Router | Chain, ring: int
+        self, router: Router | Crew | Chain, ring: int
     ) -> tuple[NDArray[np.int64], NDArray[np.int8], NDArray[np.int32]]:
         """Row numbers of all streams, signs and events of the batch."""
-        if not isinstance(router, Router):
+        if not isinstance(router, (Router, Crew)):
             found, signs, events = router.changes
             rows = np.full((len(found), len(self.query.names)), -1, np.int64)
             rows[:, self.query.names.index(self.query.base or "")] = found
             return rows, signs, events
         assert self._standing is not None
-        made = router.results[ring]
-        result = emit(self.query, router, made, lambda *_: Column(np.empty(0), None))
-        changes = self._standing.step(
-            result.rows, _events_in_order(made, len(router.marks)), router.marks, router.newest
-        )
+        if isinstance(router, Crew):
+            found, events = router.signed(ring)
+        else:
+            made = router.results[ring]
+            found = emit(self.query, router, made, lambda *_: Column(np.empty(0), None)).rows
+            events = _events_in_order(made, len(router.marks))
+        changes = self._standing.step(found, events, router.marks, router.newest)
         return changes.rows, changes.signs, changes.events
 
     def restore(self, rows: Array, streams: list[StreamState]) -> None:
@@ -115,7 +124,9 @@ class GroupedOutput(SignedOutput):
             ],
         )
 
-    def of(self, router: Router | Chain, ring: int, streams: list[StreamState], fetch: Fetch) -> Result:
+    def of(
+        self, router: Router | Crew | Chain, ring: int, streams: list[StreamState], fetch: Fetch
+    ) -> Result:
         rows, signs, events = self._changes(router, ring)
         changes = self.groups.step(*self._columns(rows, streams), signs, events)
         return self._result(changes.keys, changes.values, changes.signs)

@@ -16,14 +16,14 @@ from eddy.conversion import convert
 from eddy.engine import Eddy
 from eddy.errors import BatchError, EddyError
 from eddy.intake import Arrivals, Travel
-from eddy.marks import EVENT, ROW, counted, mark_column
+from eddy.marks import EVENT, ROW, Share, counted, mark_column
 from eddy.query import Query
 from eddy.result import Result
 from eddy.statistics import Statistics
 from eddy.types import INT64, Array
 
 if TYPE_CHECKING:
-    from eddy.partition import Partitioning
+    from eddy.partition_choice import Partitioning
 
 
 class Cell:
@@ -46,7 +46,7 @@ class Cell:
         self.partitioning = partitioning
         self.number = number
         self.counted = counted(query)
-        self.engine = Eddy(query, **options, _given=frozenset(self.counted))
+        self.engine = Eddy(query, **options, _share=Share(frozenset(self.counted)))
         self._next_row = dict.fromkeys(query.names, 0)
         self._event: int | None = None
         slices = partitioning.slices

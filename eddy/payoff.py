@@ -14,13 +14,16 @@ from eddy.itinerary import Key
 from eddy.leaf import StreamState
 from stairs.holes import Keys
 
-SHARE = 0.03
+SHARE, MANY = 0.03, 1 << 15
 """What a composite takes to make, store and look at, for each attribute of its key and one more, where all else that is
-done for an event takes 1: measured with hash joins in batches of 1,024 events, it was 0.03 to 0.05 over windows of 600
-to 12,000 rows."""
+done for an event takes 1; and twice as much where there would be so many of them that they are not in the cache.
+Measured with hash joins in batches of 1,024 events over windows of 600 to 12,000 rows."""
 
 DEAR = 32
 """How many times as much it takes by nested loops, where everything that comes looks at it, if there are few others."""
+
+UNUSUAL = 4
+"""A batch counts no more than so many times what is usual."""
 
 FADING = 1 / 16
 """Weight of the last batch."""
@@ -41,7 +44,12 @@ class Payoff:
         self._seconds = self._work = 0.0
 
     def note(self, work: float, seconds: float) -> None:
-        """A batch, judging apart, took so long for so many events, or composites by their weights."""
+        """A batch, judging apart, took so long for so many events, or composites by their weights.
+
+        What takes much longer than usual has had to wait for the processor.
+        """
+        if self._work > 0:
+            seconds = min(seconds, UNUSUAL * self.price * work)
         self._seconds += FADING * (seconds - self._seconds)
         self._work += FADING * (work - self._work)
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from eddy.blacklist import Blacklist, Rows
 from stairs import Stair
-from stairs.pair_kernels import MOST, find_pairs
+from stairs.pair_kernels import BLOCK, MOST, find_pairs
 from stairs.presence_kernels import enter_bits, enter_parts, find_any, find_bits, find_keys, find_parts
 from stairs.recipe_kernels import read_by
 from stairs.ring import power_of_two
@@ -93,10 +93,11 @@ class Paired(Presence):
         )
         matched = np.array([(a.address, b.address) for a, b in links], np.int64)
         self._pair = (self.wanted, *(side.reshape(-1, 2) for side in sides), matched.reshape(-1, 2), streams)
-        self._room = np.empty(len(wanted), np.int64), np.empty(MOST, np.int64)
+        shapes = (BLOCK, len(wanted)), (BLOCK, MOST + 1), (BLOCK, MOST + 1)
+        self._room = (*(np.empty(shape, np.int64) for shape in shapes), np.empty((3, BLOCK), np.int32))
 
     def find(self, rows: Rows, marks: Marks, moments: Moments, flags: Flags, lacking: int) -> int:
-        return find_pairs(self._pair, rows, marks, moments, *self._room, flags, lacking)
+        return find_pairs(self._pair, rows, marks, moments, self._room, flags, lacking)
 
 
 PairLeaves = tuple[

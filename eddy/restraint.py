@@ -21,9 +21,9 @@ most: twice as many each time that it paid."""
 ENOUGH = 64
 """Entries that must have been judged before that is said to be plain."""
 
-FILLING = 64
-"""Batches in which nothing else is reviewed, unless the windows turn over sooner: till then rows wait for partners that
-are still to come, and come back."""
+FILLING = 16
+"""Batches in which only what is rare is told, unless the windows turn over sooner: till then rows wait for partners
+that are still to come, and have few to be spared."""
 
 RARELY, PLAINLY = 16, 1.25
 """It is plain where no more than one entry in so many that were judged was suspended, and where judging took so many
@@ -58,18 +58,20 @@ class Restraint:
         if self._batches == 2:
             self._seen = counts.copy()
         if not self._filled and self._seen is not None:
-            self._filled = self._batches > FILLING or bool((lows >= self._seen).all())
+            self._filled = self._batches >= FILLING or bool((lows >= self._seen).all())
         released, awake = [], []
         for unit in units:
             for edge in unit.edges:
                 if edge.resting > 0:
                     edge.resting -= 1
+                    if edge.resting == 0:
+                        edge.review()
                 else:
                     edge.batches += 1
                     awake.append((unit, edge))
                 if edge.resting and edge.blacklist.waiting:
                     released.append((unit, edge))
-        if self._batches % SOON == 0:
+        if awake and _is_round(max(edge.batches for _, edge in awake)):
             self._look(awake)
         return released
 
@@ -82,7 +84,7 @@ class Restraint:
         plain &= sum(edge.judged for _, edge in awake) >= ENOUGH
         for _, edge in awake:
             rare = edge.judged >= ENOUGH and RARELY * edge.failed < edge.judged
-            if plain or rare or (self._filled and edge.batches >= edge.period):
+            if rare or (self._filled and (plain or edge.batches >= edge.period)):
                 self._review(edge)
 
     def _review(self, edge: Edge) -> None:
@@ -90,3 +92,8 @@ class Restraint:
         edge.rest(edge.patience)
         edge.period = FIRST if edge.resting else min(LAST, 2 * edge.period)
         edge.review()
+
+
+def _is_round(batches: int) -> bool:
+    """SOON, twice as many, and so on; then whenever the first review would be due again."""
+    return batches % FIRST == 0 or (batches >= SOON and batches & (batches - 1) == 0)

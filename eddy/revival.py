@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from eddy.blacklist import Rows
 from eddy.edge import Unit
-from eddy.presence import Marks, recipe_of
+from eddy.presence import Marks
 from stairs import Ring, Stair
 from stairs.hiding_kernels import reveal
-from stairs.recipe_kernels import read_by
-from stairs.waiting_kernels import append_entries
+from stairs.recipe_kernels import rekey_by
+from stairs.waiting_kernels import append_entries, copy_rows
 
 if TYPE_CHECKING:
     from eddy.router import Router
@@ -32,18 +32,16 @@ class Revival:
     def rows(self, unit: Unit, numbers: NDArray[np.int32], marks: Marks, whole: bool = False) -> None:
         """Rows of a stream can be found again; ``whole``: no STAIR has holes."""
         unit.resumed += len(numbers)
-        numbers = numbers[np.argsort(-numbers)]
+        numbers = np.ascontiguousarray(numbers)
         reveal(unit.leaves, numbers)
         if not whole:
             self._reopen(unit, numbers)
         if unit.path:
             own = unit.path[0][1].source
             assert isinstance(own, Stair)
-            rows, keys = numbers.reshape(-1, 1), np.empty(len(numbers), np.int64)
-            read_by(recipe_of([(0, own)]), rows, keys)
             entries = self.router.take(1)
-            entries.reserve(len(rows))
-            append_entries(entries.state, rows, keys)
+            entries.reserve(len(numbers))
+            copy_rows(own.state, numbers, entries.state)
             self._carry(unit, entries, entries.base, entries.tail, marks)
             self.router.give(entries)
 
@@ -71,12 +69,16 @@ class Revival:
 
     def _carry(self, unit: Unit, source: Ring, start: int, stop: int, marks: Marks) -> None:
         """Take entries to the STAIRs above."""
-        for halt, hop in unit.path:
+        for halt, hop, recipe in unit.path:
             if start == stop:
                 return
             assert halt.stair is not None
             first = halt.out.tail
             self.router.hop(hop, source, start, stop, halt.out, marks)
-            self.router.rekey(halt.recipe, halt.out, first, halt.out.tail)
-            halt.stair.insert(first, halt.out.tail)
             source, start, stop = halt.out, first, halt.out.tail
+            if start < stop:
+                if recipe is None:
+                    self.router.rekey(halt.recipe, source, start, stop)
+                else:
+                    rekey_by(recipe, source.state, start, stop)
+                halt.stair.insert(start, stop)

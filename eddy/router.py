@@ -15,6 +15,7 @@ from eddy.intake import Part
 from eddy.itinerary import Compiler, StairId
 from eddy.leaf import StreamState
 from eddy.leaves import REVIEW, Leaves
+from eddy.program import Program
 from eddy.suspension import Suspension
 from eddy.theta import decide
 from eddy.track import Track
@@ -77,6 +78,13 @@ class Router(Tracks):
     def attend(self, policy: Feedback, former: Suspension | None = None) -> None:
         """Let rows wait as the policy says; ``former`` did so in the place of this router."""
         self.suspension = Suspension(policy, self, former=former) if policy.watches else None
+
+    @property
+    def programs(self) -> tuple[Program, ...]:
+        """The program of the current plan; under feedback it may have two, with other hops between the same rings."""
+        current = self.tracks[-1].program
+        known = None if self.suspension is None else self.suspension.programs
+        return known if known is not None and current in known else (current,)
 
     def store(self, parts: Sequence[Part]) -> None:
         """Store the rows of a batch."""
@@ -307,6 +315,8 @@ class Router(Tracks):
 
     def _decide(self, hop: Hop, out: Ring, first: int) -> None:
         """Of the matches from ``first`` on only those stay that really are: exact keys, all other predicates."""
+        if out.tail == first:
+            return
         if hop.step.duty is not None:
             keep(out.state, first, hop.step.duty.fulfilled(out, first, hop.step.streams))
         if hop.verified:

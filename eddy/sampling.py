@@ -4,9 +4,9 @@ Rows of one stream, taken by chance, are looked up in the key directory of anoth
 and so on. Every stream has a directory under each of its key classes whatever the plan is, so this works for any path,
 in the order of a hundred microseconds, and leaves no trace.
 
-The answer is exact where all rows could be looked up. Else it is an estimate: of 256 rows, of the first few thousand
-matches of a step, of a few hundred of these carried on to the next. Rows in blacklists count as rows that find nothing
-and that nobody finds, as those do that a filter has ruled out.
+The answer is exact where all rows could be looked up. Else it is an estimate: of 256 rows, or of 2,048 where these find
+next to nothing, of the first few thousand matches of a step, of a few hundred of these carried on to the next. Rows in
+blacklists count as rows that find nothing and that nobody finds, as those do that a filter has ruled out.
 """
 
 from __future__ import annotations
@@ -23,8 +23,10 @@ from eddy.leaf import StreamState
 from eddy.theta import Theta, judge
 from stairs.sample_kernels import count_alike, look_up, read_linked, read_row_keys
 
-SAMPLE = 256
-"""Rows of a stream that are looked up."""
+SAMPLE, WIDE = 256, 2048
+"""Rows of a stream that are looked up; and if these find hardly anything."""
+HARDLY = 32
+"""Matches that are enough to go by."""
 ENOUGH = 2048
 """Matches after which a step is not followed any further."""
 CARRIED = 512
@@ -66,8 +68,7 @@ class Sampler:
         self._lows, self._counts = lows.copy(), counts.copy()
         self._seed = seed
         self._nested = nested
-        self._chances: NDArray[np.float64] | None = None
-        self._chosen: dict[int, tuple[Rows, NDArray[np.bool_]]] = {}
+        self._chosen: dict[tuple[int, int], tuple[Rows, NDArray[np.bool_]]] = {}
         self._trails: dict[tuple[int, ...], Trail] = {}
         self._means: dict[tuple[int, ...], float] = {}
         self._distinct: dict[tuple[int, int], int] = {}
@@ -90,8 +91,10 @@ class Sampler:
             keys, leaf = self._keys(stream, c, rows[linked]), self._streams[stream].stair(Key((c,)))
             alike = np.empty(len(keys), np.int64)
             count_alike(leaf.state, keys, int(self._lows[stream]), ALIKE, alike)
-            rare, live = alike < ALIKE, int(self._counts[stream] - self._lows[stream])
-            estimate = live * float((1 / alike[rare]).sum()) / max(1, len(rows)) + len(np.unique(keys[~rare]))
+            rare = alike < ALIKE
+            estimate = self._live(stream) * float((1 / alike[rare]).sum()) / max(1, len(rows)) + len(
+                np.unique(keys[~rare])
+            )
             known = self._distinct[stream, c] = round(estimate)
         return known
 
@@ -112,8 +115,12 @@ class Sampler:
     def _trail(self, path: tuple[int, ...]) -> Trail:
         """The matches after the last step of a path."""
         found = self._trails.pop(path, None)
-        if found is None:
-            found = self._begin(path[0]) if len(path) == 1 else self._step(self._trail(path[:-1]), path)
+        if found is None and len(path) == 1:
+            found = self._begin(path[0])
+        elif found is None:
+            found = self._step(self._trail(path[:-1]), path)
+            if len(path) == 2 and len(found.rows) < HARDLY and self._live(path[0]) > SAMPLE:
+                found = self._step(self._begin(path[0], WIDE), path)
         self._trails[path] = found  # the last one now
         if len(self._trails) > REMEMBERED:
             del self._trails[next(iter(self._trails))]
@@ -121,23 +128,24 @@ class Sampler:
 
     # -- rows ------------------------------------------------------------------------------------------------------
 
-    def _base(self, stream: int) -> tuple[Rows, NDArray[np.bool_]]:
+    def _live(self, stream: int) -> int:
+        return int(self._counts[stream] - self._lows[stream])
+
+    def _base(self, stream: int, size: int = SAMPLE) -> tuple[Rows, NDArray[np.bool_]]:
         """Live rows by chance, in an order by chance, and which of them can join; all of them if they are few."""
-        known = self._chosen.get(stream)
+        known = self._chosen.get((stream, size))
         if known is None:
-            if self._chances is None:
-                self._chances = np.random.default_rng(self._seed).random((len(self._streams), SAMPLE))
-            low, live = int(self._lows[stream]), int(self._counts[stream] - self._lows[stream])
-            chances = self._chances[stream]
-            rows = np.argsort(chances[:live]) if live <= SAMPLE else (chances * live).astype(np.int64)
-            rows += low
+            chances = np.random.default_rng((*self._seed, stream)).random(size)
+            live = self._live(stream)
+            rows = np.argsort(chances[:live]) if live <= size else (chances * live).astype(np.int64)
+            rows += int(self._lows[stream])
             linked = np.empty(len(rows), np.bool_)
             read_linked(self._streams[stream].base.state, rows, linked)
-            known = self._chosen[stream] = rows, linked
+            known = self._chosen[stream, size] = rows, linked
         return known
 
-    def _begin(self, stream: int) -> Trail:
-        chosen, linked = self._base(stream)
+    def _begin(self, stream: int, size: int = SAMPLE) -> Trail:
+        chosen, linked = self._base(stream, size)
         rows = np.zeros((int(linked.sum()), len(self._streams)), np.int64)
         rows[:, stream] = chosen[linked]
         weight = 1 / max(1, len(chosen))
@@ -213,12 +221,11 @@ class Sampler:
     def _pairs(self, trail: Trail, target: int) -> tuple[Rows, Rows, float]:
         """Each match with rows of the target by chance: as many as there is time for."""
         chosen, linked = self._base(target)
-        live = int(self._counts[target] - self._lows[target])
         each = min(len(chosen), max(1, 2 * ENOUGH // len(trail.rows)))
         which = np.repeat(np.arange(len(trail.rows)), each)
         at = np.arange(len(which)) % max(1, len(chosen))
         which, at = which[linked[at]], at[linked[at]]
-        return which, chosen[at], trail.weight * live / max(1, each)
+        return which, chosen[at], trail.weight * self._live(target) / max(1, each)
 
 
 class Distinct(Mapping[tuple[str, int], int]):

@@ -31,6 +31,7 @@ from eddy.snapshot_format import Path, SnapshotFile, damaged, opened, write
 from eddy.snapshot_query import check_same, describe, rebuilt
 from eddy.types import Array, Column
 from eddy.windows import uses_time
+from policies import Auto
 
 if TYPE_CHECKING:
     from eddy.engine import Eddy
@@ -116,7 +117,7 @@ def load(cls: type[E], path: Path, query: Query | None, options: dict[str, Any])
                 **file.header,
             }  # before there were any
             saved = Saved(**{name: header[name] for name in fields_dict(Saved)})
-            own = {
+            own: dict[str, Any] = {
                 name: getattr(saved, name) for name in ("plan", "batch_size", "joins", "seed", "retractions")
             }
             if query is None:
@@ -128,6 +129,8 @@ def load(cls: type[E], path: Path, query: Query | None, options: dict[str, Any])
             if not len(query.names) == len(saved.lows) == len(saved.nexts):
                 raise ValueError(f"it counts the rows of {len(saved.lows)} streams, not {len(query.names)}")
         given = {name: value for name, value in options.items() if value is not None}
+        if saved.policies.get("routing") == Auto.__name__:
+            own["routing"] = Auto()
         engine = cls(query, **{**own, **given}, _first_row=saved.first_row)
         for pin in saved.pins:
             engine._steering.keep(pin)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from eddy.binding import Halt
 from eddy.demand import Designer
 from eddy.dropped import Dropped
-from eddy.edge import Edge, Tally, Unit, bill
+from eddy.edge import Edge, Tally, Unit
 from eddy.intake import Part
 from eddy.itinerary import Streams
 from eddy.late import suspend_late
@@ -44,15 +44,15 @@ at once would delay the batch, and make rings grow for good.)"""
 class Suspension:
     """What waits, in all nodes of the current plan.
 
-    ``clock`` is what batches and visits are timed by: waiting for the processor counts against nobody. ``former`` has
-    waited for the same streams under another router; what it has counted goes on.
+    ``clock`` is what batches and visits are timed by. ``former`` has waited for the same streams under another router;
+    what it has counted goes on.
     """
 
     def __init__(
         self,
         policy: Feedback,
         router: Router,
-        clock: Callable[[], float] = time.thread_time,
+        clock: Callable[[], float] = time.perf_counter,
         former: Suspension | None = None,
     ) -> None:
         self.policy = policy
@@ -82,6 +82,8 @@ class Suspension:
         """No other plan runs beside the current one."""
         self._new = 0
         """Rows that came since those in the windows were judged."""
+        self._enough = SOME
+        """Of these, before the rows in the windows are judged again."""
         self._loaded = False
         """Whether a row has come of a stream that is not static: from then on static relations have all their rows."""
         self._dropped = Dropped()
@@ -102,6 +104,11 @@ class Suspension:
                 unit.resumed += sum(len(edge.blacklist.rows(former.router.floor[0])) for edge in unit.edges)
         former.put_by()
         self.former, self.visits.seconds = former.former, former.seconds
+
+    @property
+    def programs(self) -> tuple[Program, Program] | None:
+        """The program of the plan without visits and with them; None before the first batch."""
+        return self._programs
 
     # -- a batch ---------------------------------------------------------------------------------------------------
 
@@ -195,13 +202,11 @@ class Suspension:
         for unit, edge in self._restraint.consider(self.units, lows, counts):
             count = max(RELEASED, edge.blacklist.waiting // PART)
             self.visits.judge_anew(unit, edge.wake_some(floor[0], count))
-        if self._new > max(SOME, int((counts - lows).sum()) // LATE):
-            self._new = 0
+        if self._new > self._enough:
+            self._new, self._enough = 0, max(SOME, int((counts - lows).sum()) // LATE)
             if self.visits.whole:
                 suspend_late(self.units, floor)
-        spent = self.clock() - start
-        self.visits.seconds += spent
-        bill(self._edges, spent)
+        self.visits.bill(self._edges, start)
 
     def _begin_blacklists(
         self, floor: NDArray[np.int32], lows: NDArray[np.int64], counts: NDArray[np.int64]

@@ -14,6 +14,7 @@ from eddy.itinerary import Place, StairId
 from eddy.program import Program
 from eddy.query import Query
 from eddy.sampling import Distinct, Sampler
+from eddy.shards import Crew
 from eddy.windows import Rows
 from policies.optimizer.graph import Graph
 from policies.routing.view import StairView, StepView, View
@@ -68,8 +69,8 @@ class Watch:
         self._arrived = engine._lowwater.counts.copy()
         self._seconds, self._batches = engine._seconds, engine._batches
         if not engine.query.minus:
-            program = engine._router.tracks[-1].program
-            self._counted[program] = program.counts
+            for program in engine._router.programs:
+                self._counted[program] = program.counts
             self._matched = engine._router.matches_made
         return view
 
@@ -108,12 +109,14 @@ class Watch:
         return sampler.sample, Distinct(self._distinct, sampler.distinct), self._steps(), self._stairs()
 
     def _sampler(self) -> Sampler:
-        engine = self._engine
+        engine, held = self._engine, self._engine
+        if isinstance(held._router, Crew):  # one shard has a fair part of the rows
+            held = held._router.shards[0].engine
         return Sampler(
-            engine._router.compiler,
-            engine._streams,
-            engine._lowwater.lows,
-            engine._lowwater.counts,
+            held._router.compiler,
+            held._streams,
+            held._lowwater.lows,
+            held._lowwater.counts,
             (int(engine.seed) & 0xFFFFFFFFFFFFFFFF, engine._events),
             engine.joins == "nested",
         )
@@ -126,21 +129,20 @@ class Watch:
 
     def _steps(self, since: bool = True) -> tuple[StepView, ...]:
         """The steps of the plan that runs, since it was bound to its STAIRs or since the last look."""
-        program = self._engine._router.tracks[-1].program
-        counts = program.counts
-        if since and (before := self._counted.get(program)) is not None:
-            counts -= before
         names = self._engine.query.names
-        return tuple(
-            StepView(
-                tuple(names[s] for s in _path(hop.step.source)),
-                tuple(names[s] for s in hop.step.target.streams),
-                probes,
-                matches,
-            )
-            for hop, (probes, matches) in zip(program.hops, counts.tolist(), strict=True)
-            if hop.step.duty is None  # else it belongs to a plan that is being left
-        )
+        found: dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[int, int]] = {}
+        for program in self._engine._router.programs:
+            counts = program.counts
+            if since and (before := self._counted.get(program)) is not None:
+                counts -= before
+            for hop, (probes, matches) in zip(program.hops, counts.tolist(), strict=True):
+                if hop.step.duty is None:  # else it belongs to a plan that is being left
+                    source = tuple(names[s] for s in _path(hop.step.source))
+                    step = source, tuple(names[s] for s in hop.step.target.streams)
+                    # Where rows of a stream take several ways, these may have a step in common.
+                    known = found.get(step, (0, 0))
+                    found[step] = known[0] + probes, known[1] + matches
+        return tuple(StepView(*step, *count) for step, count in found.items())
 
     def _stairs(self) -> tuple[StairView, ...]:
         names, track = self._engine.query.names, self._engine._router.tracks[-1]

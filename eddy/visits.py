@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eddy.blacklist import Rows
-from eddy.edge import Edge, Unit, bill
+from eddy.edge import Edge, Unit
 from eddy.intake import Part
 from eddy.itinerary import Streams
 from eddy.leaf import NONE
@@ -68,14 +68,14 @@ class Visits:
             self.revival.rows(unit, woken[:, 0], self._before(), self.whole)
         part = self._parts.get(s) if unit.edges else None
         if part is None:
-            self._bill(unit, start)
+            self.bill(unit.edges, start)
             return
         n, first = len(part.events), state.base.base
         flags = np.ones(n, np.uint8) if part.kept is None else part.kept.copy()
         left = n if part.kept is None else int(np.count_nonzero(flags))
         rows = np.arange(first, first + n).astype(np.int32).reshape(-1, 1)
         unit.suspended += unit.judge(rows, self.router.marks, part.events, flags, left)
-        self._bill(unit, start)
+        self.bill(unit.edges, start)
         admit(unit.leaves, part.events, flags)
 
     def composites(self, unit: Unit) -> None:
@@ -97,12 +97,19 @@ class Visits:
                 stair.delta = low, stair.tail
         if len(woken):
             self.revival.composites(unit, woken, self._before())
-        self._bill(unit, start)
+        self.bill(unit.edges, start)
 
-    def _bill(self, unit: Unit, start: float) -> None:
+    def bill(self, edges: Sequence[Edge], start: float) -> None:
+        """Something has been done since ``start``: these edges share the time by what they have done."""
         spent = self.clock() - start
         self.seconds += spent
-        bill(unit.edges, spent)
+        if len(edges) == 1:
+            edges[0].charge(spent)
+            return
+        done = [1 + edge.judged + edge.looked for edge in edges]
+        share = spent / sum(done, 0.0) if done else 0.0
+        for edge, part in zip(edges, done, strict=True):
+            edge.charge(share * part)
 
     def _woken(self, unit: Unit) -> Rows:
         """Entries that waited for something which this batch has brought, and wait for nothing else."""

@@ -14,7 +14,7 @@ from eddy.intake import stored_columns
 from eddy.itinerary import Compiler
 from eddy.leaf import StreamState
 from eddy.lowwater_kernels import GIVEN
-from eddy.marks import ROW
+from eddy.marks import ROW, Share
 from eddy.output import GroupedOutput, Output, SignedOutput
 from eddy.payload import Payload
 from eddy.plan import Plan, connected_order, left_deep, parse_plan
@@ -30,14 +30,14 @@ from stairs import SortedIndex
 class Workshop:
     """Makes the parts that a query needs."""
 
-    def __init__(self, query: Query, joins: str, given: frozenset[str] | None = None) -> None:
+    def __init__(self, query: Query, joins: str, share: Share | None = None) -> None:
         self.query = query
         self.joins = joins
-        self.given = given
-        """Streams whose marks come with the events, where rows have other numbers outside; None: they have not."""
+        self.share = share
+        """None: this engine has all rows."""
         self.compiler = Compiler(query)
-        self.pool = StringPool()
-        self.stored = stored_columns(query)
+        self.pool = StringPool() if share is None or share.pool is None else share.pool
+        self.stored = stored_columns(query, share is not None and share.pool is not None)
 
     def parse(self, plan: str | None) -> Any:
         """A plan from its text; one to start with if there is none. Of a set difference it is an order."""
@@ -55,21 +55,21 @@ class Workshop:
         """Kind and parameter of each stream's window, as this engine has to see them."""
         kinds, params = self.query.window_table()
         for i, name in enumerate(self.query.names):
-            if name in (self.given or ()):
+            if self.share is not None and name in self.share.given:
                 kinds[i] = GIVEN
         return kinds, params
 
     def check(self, feedback: Feedback, plan: Any) -> None:
         """Refuse a feedback policy that cannot judge under a plan. (Differences judge nothing.)"""
         if feedback.watches and self.query.base is None:
-            check_feedback(feedback, self.compiler, plan)
+            check_feedback(feedback, self.compiler, plan, self.joins == "nested")
 
     def stream(self, number: int, first_row: int) -> StreamState:
         """An empty stream whose rows begin with this number."""
         query, name = self.query, self.query.names[number]
         types = query.streams[name].columns
         columns = {column: types[column] for column in types if column in self.stored[name]}
-        if self.given is not None:
+        if self.share is not None:
             columns[ROW] = INT64
         classes = tuple(c.index for c in query.key_classes if name in c.members)
         state = StreamState(number, name, classes, Payload(columns, self.pool, first_row), first_row)

@@ -3,6 +3,9 @@
 The rows of the one with their part of the key are found in its leaf, and those of the other in its own; then the keys
 by which the two match each other are compared. Where there are many of them, something will match: no more than a few
 are looked at.
+
+Chains lead to records all over a leaf, so a block of entries takes one step along all its chains at a time, and what
+the next step needs is asked for.
 """
 
 from __future__ import annotations
@@ -13,8 +16,8 @@ import numpy as np
 from stairs.kernel import kernel, part
 from stairs.key_kernels import mix
 from stairs.layout import FLAGS, INTS, LONGS, NEXT, RECORDS
-from stairs.raw import int_at, long_at
-from stairs.recipe_kernels import COMPONENT, LEAF, NUMBER, RECIPE, newest_of, record_at
+from stairs.raw import ask_for, int_at, long_at
+from stairs.recipe_kernels import COMPONENT, LEAF, NUMBER, RECIPE, head_at, record_at
 
 PAIR = nb.types.Tuple((RECIPE, RECIPE, RECIPE, RECIPE, LONGS))
 """What to look for, as a recipe; for either stream its leaves under the attributes that it carries, each with the line
@@ -23,16 +26,24 @@ of the recipe (the second may have none); the leaves by which they match, of the
 AT, LINE = range(2)
 """Columns of the leaves of a stream."""
 
-MOST, STEPS = 64, 1024
-"""Rows of the first stream, and steps along chains, after which something is taken to be there."""
+BLOCK, MOST, STEPS = 64, 32, 1024
+"""Entries of a block; rows of a stream, and steps along chains, after which something is taken to be there."""
+
+TABLE = nb.int64[:, ::1]
+ROOM = nb.types.Tuple((TABLE, TABLE, TABLE, RECORDS))
+"""Room to work in: for each entry of a block what it wants, and what was found of the one stream and of the other, how
+many first; and where its chain has come to, what is live, and a list of entries."""
+
+ROW, FLOOR, LIST = range(3)
+"""Lines of the last."""
 
 
 @part
-def agrees(leaves, wanted, row):
-    """Whether a row has what is wanted in all leaves but the first, by which it was found."""
+def agrees(leaves, wanted, i, row):
+    """Whether a row has what entry i wants in all leaves but the first, by which it was found."""
     same = True
     for j in range(1, leaves.shape[0]):
-        same &= long_at(record_at(leaves[j, AT], row)) == wanted[leaves[j, LINE]]
+        same &= long_at(record_at(leaves[j, AT], row)) == wanted[i, leaves[j, LINE]]
     return same
 
 
@@ -46,66 +57,106 @@ def match_key(links, side, row):
     return key
 
 
-@kernel(nb.int64(RECIPE, LONGS, RECIPE, nb.int32, LONGS))
-def first_rows(leaves, wanted, links, floor, out):
-    """The match keys of the live rows of the first stream that have what is wanted; how many, MOST if too many."""
-    leaf, key = leaves[0, AT], wanted[leaves[0, LINE]]
-    row, found = newest_of(leaf, key), 0
+@kernel(nb.void(RECIPE, TABLE, RECIPE, nb.int64, RECORDS, nb.int64, TABLE))
+def walk(leaves, wanted, links, side, work, active, found):
+    """Find the live rows of a stream that have what the listed entries want: so many of them, MOST if too many."""
+    leaf = leaves[0, AT]
+    for a in range(active):
+        ask_for(head_at(leaf, wanted[work[LIST, a], leaves[0, LINE]]))
+    for a in range(active):
+        i = work[LIST, a]
+        work[ROW, i] = int_at(head_at(leaf, wanted[i, leaves[0, LINE]]))
+        ask_for(record_at(leaf, work[ROW, i]))
+        found[i, 0] = 0
     for _ in range(STEPS):
-        if np.int32(row - floor) < 0:
-            return found
-        at = record_at(leaf, row)
-        if long_at(at) == key and agrees(leaves, wanted, row):
-            out[found] = match_key(links, 0, row)
-            found += 1
-            if found == MOST:
-                return MOST
-        row = int_at(at + NUMBER * NEXT)
-    return MOST
+        left = 0
+        for a in range(active):
+            i = work[LIST, a]
+            row = work[ROW, i]
+            if np.int32(row - work[FLOOR, i]) >= 0:
+                at = record_at(leaf, row)
+                if long_at(at) == wanted[i, leaves[0, LINE]] and agrees(leaves, wanted, i, row):
+                    found[i, 0] += 1
+                    found[i, found[i, 0]] = np.int64(row)
+                    if links.shape[0] > 0:
+                        ask_for(record_at(links[0, side], row))
+                work[ROW, i] = int_at(at + NUMBER * NEXT)
+                ask_for(record_at(leaf, work[ROW, i]))
+                work[LIST, left] = i
+                left += np.int64(found[i, 0] < MOST)
+        active = left
+        if active == 0:
+            return
+    for a in range(active):
+        found[work[LIST, a], 0] = MOST
 
 
-@kernel(nb.boolean(nb.int64, nb.int64, RECIPE, LONGS, RECIPE, nb.int32, LONGS, nb.int64))
-def second_row(leaf, key, leaves, wanted, links, floor, firsts, count):
-    """Whether some live row of the second stream, found by a key in a leaf, matches one of so many first ones."""
-    row = newest_of(leaf, key)
-    for _ in range(STEPS):
-        if np.int32(row - floor) < 0:
-            return False
-        at = record_at(leaf, row)
-        if long_at(at) == key and agrees(leaves, wanted, row):
-            mine = match_key(links, 1, row)
-            for i in range(count):
-                if firsts[i] == mine:
-                    return True
-        row = int_at(at + NUMBER * NEXT)
-    return True
+@part
+def match(links, ones, others, i):
+    """Whether one of the first rows that were found for entry i matches one of the second."""
+    for a in range(1, ones[i, 0] + 1):
+        ones[i, a] = match_key(links, 0, ones[i, a])
+    for b in range(1, others[i, 0] + 1):
+        key = match_key(links, 1, others[i, b])
+        for a in range(1, ones[i, 0] + 1):
+            if ones[i, a] == key:
+                return True
+    return False
 
 
-@kernel(nb.int64(PAIR, RECORDS, RECORDS, INTS, LONGS, LONGS, FLAGS, nb.uint8))
-def find_pairs(pair, rows, marks, moments, wanted, firsts, flags, lacking):
-    """Flag entries, of those with flag 1, for which there is no pair live at ``marks[moments[i]]``; how many.
+@kernel(nb.boolean(RECIPE, TABLE, nb.int64, nb.int32))
+def partnered(links, ones, i, floor):
+    """Whether one of the first rows that were found for entry i has a live partner, by the first link."""
+    for a in range(1, ones[i, 0] + 1):
+        key = long_at(record_at(links[0, 0], ones[i, a]))
+        row = int_at(head_at(links[0, 1], key))
+        for _ in range(STEPS):
+            if np.int32(row - floor) < 0:
+                break
+            at = record_at(links[0, 1], row)
+            if long_at(at) == key:
+                return True
+            row = int_at(at + NUMBER * NEXT)
+    return False
 
-    ``wanted`` and ``firsts`` are room to work in, for a key of each line and for MOST keys.
-    """
+
+@kernel(nb.int64(FLAGS, nb.int64, nb.int64, TABLE, RECORDS))
+def listed(flags, start, n, found, work):
+    """List those of n entries that have flag 1, and for which something was found, but not too much."""
+    active = 0
+    for i in range(n):
+        work[LIST, active] = i
+        active += np.int64(flags[start + i] == 1 and 0 < found[i, 0] < MOST)
+    return active
+
+
+@kernel(nb.int64(PAIR, RECORDS, RECORDS, INTS, ROOM, FLAGS, nb.uint8))
+def find_pairs(pair, rows, marks, moments, room, flags, lacking):
+    """Flag entries, of those with flag 1, for which there is no pair live at ``marks[moments[i]]``; how many."""
     recipe, one, other, links, streams = pair
+    wanted, ones, others, work = room
     failed = 0
-    for i in range(rows.shape[0]):
-        if flags[i] != 1:
-            continue
-        for j in range(recipe.shape[0]):
-            wanted[j] = long_at(record_at(recipe[j, LEAF], rows[i, recipe[j, COMPONENT]]))
-        moment = moments[i]
-        found = first_rows(one, wanted, links, marks[moment, streams[0]], firsts)
-        there, floor = found == MOST, marks[moment, streams[1]]
-        if not there and other.shape[0] > 0:
-            key = wanted[other[0, LINE]]
-            there = found > 0 and second_row(other[0, AT], key, other, wanted, links, floor, firsts, found)
-        elif not there and links.shape[0] == 1:
-            for f in range(found):
-                there |= second_row(links[0, 1], firsts[f], other, wanted, links, floor, firsts, found)
-        elif found > 0:
-            there = True
-        if not there:
-            flags[i] = lacking
-            failed += 1
+    for start in range(0, rows.shape[0], BLOCK):
+        n = min(BLOCK, rows.shape[0] - start)
+        for i in range(n):
+            for j in range(recipe.shape[0]):
+                wanted[i, j] = long_at(record_at(recipe[j, LEAF], rows[start + i, recipe[j, COMPONENT]]))
+            work[FLOOR, i] = marks[moments[start + i], streams[0]]
+            ones[i, 0] = 1
+        walk(one, wanted, links, 0, work, listed(flags, start, n, ones, work), ones)
+        for i in range(n):
+            work[FLOOR, i] = marks[moments[start + i], streams[1]]
+        if other.shape[0] > 0:
+            walk(other, wanted, links, 1, work, listed(flags, start, n, ones, work), others)
+        for i in range(n):
+            if flags[start + i] != 1 or ones[i, 0] == MOST:
+                continue
+            there = ones[i, 0] > 0
+            if there and other.shape[0] == 0 and links.shape[0] > 0:
+                there = partnered(links, ones, i, work[FLOOR, i])
+            elif there and other.shape[0] > 0 and others[i, 0] < MOST:
+                there = match(links, ones, others, i)
+            if not there:
+                flags[start + i] = lacking
+                failed += 1
     return failed

@@ -9,12 +9,12 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-from stairs.flat import get
+from stairs.flat import get, put_key
 from stairs.kernel import kernel, part
 from stairs.key_kernels import mix
-from stairs.layout import CAPACITY, HEADS, LONGS, RECORDS, RECORDS_AT, ROWS, SHIFT
+from stairs.layout import CAPACITY, HEADS, LONGS, RECORDS, RECORDS_AT, ROWS, SHIFT, STATE
 from stairs.probe_kernels import bucket_of
-from stairs.raw import int_at, long_at
+from stairs.raw import long_at
 
 COMPONENT, LEAF = range(2)
 """Columns of a recipe."""
@@ -34,10 +34,10 @@ def record_at(leaf, row):
 
 
 @part
-def newest_of(leaf, key):
-    """The newest row of a key's bucket in a leaf."""
+def head_at(leaf, key):
+    """Where the newest row of a key's bucket is told in a leaf."""
     place = bucket_of(key, long_at(leaf + FIELD * SHIFT))
-    return int_at(long_at(leaf + FIELD * HEADS) + NUMBER * place)
+    return long_at(leaf + FIELD * HEADS) + NUMBER * place
 
 
 @part
@@ -55,3 +55,13 @@ def read_by(recipe, rows, out):
     """The keys of entries, a line of ``rows`` for each."""
     for i in range(rows.shape[0]):
         out[i] = key_by(recipe, rows, i * rows.shape[1])
+
+
+@kernel(nb.void(RECIPE, STATE, nb.int64, nb.int64))
+def rekey_by(recipe, state, start, stop):
+    """Give the entries start..stop of a ring their keys."""
+    records = state[0]
+    mask, width = records.shape[0] - 1, records.shape[1]
+    for entry in range(start, stop):
+        at = np.int64(entry & mask) * width
+        put_key(records, at, key_by(recipe, records, at + ROWS))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-from stairs.flat import get_key
+from stairs.flat import get, get_key
 from stairs.kernel import kernel, part
 from stairs.key_kernels import following
 from stairs.layout import (
@@ -26,8 +26,10 @@ from stairs.layout import (
     STATE,
     TAIL,
 )
+from stairs.prefetch import prefetch
 from stairs.probe_kernels import bucket_of
-from stairs.recipe_kernels import RECIPE, key_by
+from stairs.raw import ask_for
+from stairs.recipe_kernels import COMPONENT, LEAF, RECIPE, key_by, record_at
 from stairs.ring_kernels import is_live
 
 
@@ -84,21 +86,43 @@ def take(blacklist, streams, marks, key, out, taken):
     return taken
 
 
-@kernel(nb.int64(STATE, LONGS, INTS, STATE, RECIPE, RECORDS))
-def wake_for(blacklist, streams, marks, ring, recipe, out):
-    """Take out what waits for entries of this batch in a ring, by its own key if the recipe is empty; how many.
+@kernel(nb.int64(STATE, nb.int64, nb.int64, RECIPE, LONGS))
+def read_new(ring, start, stop, recipe, keys):
+    """The keys of the entries start..stop of this batch, by their own if the recipe is empty; how many.
 
-    ``streams`` are those of what waits. Rows that were stored, but can not be found, wake nobody.
+    Rows that were stored, but can not be found, are left out.
     """
     records, _, events, meta = ring
-    mask, width, taken = records.shape[0] - 1, records.shape[1], 0
+    mask, width, count = records.shape[0] - 1, records.shape[1], 0
     leaf = width == ROWS + 1
-    for entry in range(meta[BASE], meta[TAIL]):
-        if leaf and events[entry - meta[BASE]] < 0:
-            continue
+    for entry in range(start, stop):
+        at = np.int64(entry & mask) * width + ROWS
+        for j in range(recipe.shape[0]):
+            ask_for(record_at(recipe[j, LEAF], get(records, at + recipe[j, COMPONENT])))
+    for entry in range(start, stop):
         at = np.int64(entry & mask) * width
-        key = key_by(recipe, records, at + ROWS) if recipe.shape[0] > 0 else get_key(records, at)
-        taken = take(blacklist, streams, marks, key, out, taken)
+        keys[count] = key_by(recipe, records, at + ROWS) if recipe.shape[0] > 0 else get_key(records, at)
+        count += np.int64(not leaf or events[entry - meta[BASE]] >= 0)
+    return count
+
+
+@kernel(nb.int64(STATE, LONGS, INTS, STATE, RECIPE, LONGS, RECORDS))
+def wake_for(blacklist, streams, marks, ring, recipe, keys, out):
+    """Take out what waits for entries of this batch in a ring; how many. ``streams`` are those of what waits, and
+    ``keys`` is room for those of a block of entries, which are looked up together."""
+    records, heads, _, meta = blacklist
+    mask, shift, low, taken = records.shape[0] - 1, meta[SHIFT], np.int32(meta[LOW]), 0
+    first, last = ring[3][BASE], ring[3][TAIL]
+    for start in range(first, last, keys.shape[0]):
+        count = read_new(ring, start, min(start + keys.shape[0], last), recipe, keys)
+        for i in range(count):
+            prefetch(heads, bucket_of(keys[i], shift))
+        for i in range(count):
+            entry = heads[bucket_of(keys[i], shift)]
+            if np.int32(entry - low) >= 0:
+                prefetch(records, np.int64(entry & mask))
+        for i in range(count):
+            taken = take(blacklist, streams, marks, keys[i], out, taken)
     return taken
 
 
@@ -136,6 +160,20 @@ def append_entries(state, rows, keys):
         records[slot, NEXT] = np.int32(tail)
         for j in range(rows.shape[1]):
             records[slot, ROWS + j] = rows[i, j]
+        events[tail - meta[BASE]] = -1
+        tail += 1
+    meta[TAIL] = tail
+
+
+@kernel(nb.void(STATE, INTS, STATE))
+def copy_rows(leaf, rows, out):
+    """Append entries of rows with the keys they have in a leaf, older than every event of the batch."""
+    records, orecords, events, meta = leaf[0], out[0], out[2], out[3]
+    mask, omask, tail = records.shape[0] - 1, orecords.shape[0] - 1, meta[TAIL]
+    for i in range(rows.shape[0]):
+        slot, copy = np.uint64(rows[i] & mask), np.uint64(tail & omask)
+        orecords[copy, KEY_LOW], orecords[copy, KEY_HIGH] = records[slot, KEY_LOW], records[slot, KEY_HIGH]
+        orecords[copy, NEXT], orecords[copy, ROWS] = np.int32(tail), rows[i]
         events[tail - meta[BASE]] = -1
         tail += 1
     meta[TAIL] = tail

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import itertools
+import math
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +17,9 @@ from numba import njit
 
 import eddy
 from policies import (
+    Auto,
+    Base,
+    Card,
     Doe,
     EagerStairs,
     Feedback,
@@ -32,10 +36,12 @@ from policies import (
     MovingState,
     NoFeedback,
     ParallelTrack,
+    Pop,
     Random,
     Routing,
     Skinner,
 )
+from policies.optimizer.model import CostModel
 from tests import naive
 
 EPOCH = datetime.datetime(1970, 1, 1)
@@ -59,11 +65,19 @@ FEEDBACK = [
 
 ROUTING = [
     Fixed(),
+    Auto(every=6),
+    Base(after=9),
+    Pop(every=4),
+    Card(every=8),
     Random(5),
     Lottery(6, draws=3),
     Greedy(7, slack=0.0),
     Skinner(4),
     Skinner(9, composites=True),
+    Base(8),
+    Pop(6, overhead=math.inf, gain=0.0),
+    Card(7, overhead=math.inf, gain=0.0, alpha=1.0),
+    Auto(5, gain=0.0, overhead=math.inf, model=CostModel(change=0.0)),
 ]
 """Every kind of routing policy, asked often."""
 
@@ -104,6 +118,7 @@ class Case:
     hold: bool = False
     first_row: int = 0
     memory: int | None = None
+    threads: int = 1
 
     @property
     def background(self):
@@ -232,6 +247,7 @@ def make_engine(case, **options):
         "feedback": case.feedback,
         "routing": case.routing,
         "memory": case.memory,
+        "threads": case.threads,
         "_first_row": case.first_row,
     }
     return thrifty(eddy.Eddy(make_query(case), **{**own, **options}))

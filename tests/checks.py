@@ -140,11 +140,19 @@ def follow(case, engine, wanted):
 
 def demote(engine, seed):
     """Turn some keys of every composite STAIR into holes, as a memory budget would; never while two plans run."""
-    if len(engine._router.tracks) > 1 or engine._router.tracks[0].hybrid is not None:
-        return
-    for stair in engine._router.stairs.values():
-        keys = np.unique(stair.carrier.keys(stair.carrier.low, stair.carrier.tail))
-        stair.demote(keys[np.random.default_rng(seed).random(len(keys)) < 0.5])
+    for router in routers(engine):
+        if len(router.tracks) > 1 or router.tracks[0].hybrid is not None:
+            continue
+        for stair in router.stairs.values():
+            keys = np.unique(stair.carrier.keys(stair.carrier.low, stair.carrier.tail))
+            stair.demote(keys[np.random.default_rng(seed).random(len(keys)) < 0.5])
+
+
+def routers(engine):
+    """The routers of an engine: one for each thread."""
+    if hasattr(engine._router, "shards"):
+        return [shard.router for shard in engine._router.shards]
+    return [engine._router]
 
 
 def restart(engine):
@@ -152,7 +160,7 @@ def restart(engine):
     with tempfile.TemporaryDirectory() as folder:
         engine.save(Path(folder) / "snapshot")
         policies = {"migration": engine.migration, "feedback": engine.feedback, "memory": engine.memory}
-        policies["routing"] = engine.routing
+        policies |= {"routing": engine.routing, "threads": engine.threads}
         return thrifty(eddy.Eddy.load(Path(folder) / "snapshot", engine.query, **policies))
 
 

@@ -190,6 +190,7 @@ def make(pick, made, done, limit, techniques=TECHNIQUES, feedback=FEEDBACK):
         hold=pick.chance(25),
         first_row=pick.choice(FIRST_ROWS),
         memory=pick.choice([1, 20_000, 100_000]) if pick.chance(15) else None,
+        threads=pick.choice([2, 3]) if pick.chance(15) else 1,
     )
     return cut(case, limit)
 

@@ -30,7 +30,7 @@ PAGES = {
     for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 }
 README = PAGES["README.md"]
-FIGURES = {"README.md": table.RESULTS, "docs/migration.md": table.RESULTS.with_name("results_migration.json")}
+FIGURES = {str(page.relative_to(ROOT)): results for page, results in table.PAGES.items()}
 TECHNIQUES = [
     kind
     for kind in vars(policies).values()

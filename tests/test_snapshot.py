@@ -23,7 +23,11 @@ def saved_and_loaded(engine, case, path, **options):
     """The engine after a restart. Unless something is changed, it would save again what it was loaded from."""
     engine.save(path)
     query = make_query(case) if any(tree[0] == "user" for tree in case.where) else None
-    own = {"migration": Jisc(background=case.background), "feedback": case.feedback}
+    own = {
+        "migration": Jisc(background=case.background),
+        "feedback": case.feedback,
+        "routing": engine.routing,
+    }
     loaded = eddy.Eddy.load(path, query, **{**own, **options})
     if "migration" not in options:
         assert counts(loaded) == counts(engine)

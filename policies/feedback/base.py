@@ -63,10 +63,15 @@ class Feedback(ABC):
         """Which of the attributes that entries of so many components share with what they wait for must be there, in
         one entry: () means that any entry will do. None: they are not judged."""
 
-    def waits(self, left: int, right: int) -> bool:
+    def waits(self, left: int, right: int, nested: bool) -> bool:
         """Whether the left side of a join waits for the right one, or the right one for the left; of how many streams
-        each is made. What is waited for is made in any case, so it had better be the smaller side."""
-        return left >= right
+        each is made, and whether joins are nested loops.
+
+        A single stream makes nothing, so it has nothing to spare by waiting. By nested loops the larger side waits:
+        then little is left that everything has to look at. By hash joins the smaller one: on the larger side rows wait
+        for each other already, so there is little to be looked for, and fewer edges to be visited.
+        """
+        return left >= right if nested or min(left, right) == 1 else left <= right
 
     def rest(self, edge: Edge) -> int:
         """What an edge has cost and saved is known; for how many batches it is not to judge anything."""

@@ -12,6 +12,9 @@ from policies.feedback.base import Edge, Feedback
 SHORTEST, LONGEST = 64, 4096
 """Batches that an edge rests: four times as many each time that it did not pay."""
 
+WORTH = 1.25
+"""Composites that are not made take no memory either: for that judging may take so many times what it spares."""
+
 
 @frozen
 class Mns(Feedback):
@@ -64,7 +67,8 @@ class Mns(Feedback):
         return attributes if components == 1 or attributes else None
 
     def rest(self, edge: Edge) -> int:
-        """Rest where it has taken more time than it has spared."""
-        if not self.restraint or (edge.failed - edge.returned) * edge.worth >= edge.seconds:
+        """Rest where it has taken more time than it has spared, and more than memory is worth."""
+        spared = (edge.failed - edge.returned) * edge.worth
+        if not self.restraint or edge.seconds <= WORTH * spared:
             return 0
         return min(LONGEST, max(SHORTEST, 4 * edge.patience))

@@ -21,17 +21,18 @@ ENOUGH = 500
 """Probes from which on a step's count is worth more than a sample."""
 
 
-def estimate(view: View, counted: bool = True) -> Estimate:
+def estimate(view: View, counted: bool = True, both_ways: bool = True) -> Estimate:
     """What a view tells: rates and live rows; composites as the plan's steps have counted them; and for every pair of
     streams that is linked and was not counted, what some rows of the one find in the other, and the other way round.
 
-    Without ``counted`` everything is sampled, so that no set is measured at another time than the others.
+    Without ``counted`` everything is sampled, so that no set is measured at another time than the others. Unless
+    ``both_ways`` a pair is sampled from one side only, the one that tells more, in half of the time.
     """
     rates = arrival_rates(view)
     known = count(view) if counted else {}
     for pair in itertools.combinations(view.graph.names, 2):
         if frozenset(pair) not in known and view.graph.linked(pair[:1], pair[1:]):
-            known[frozenset(pair)] = _sampled_pair(view, *pair)
+            known[frozenset(pair)] = _sampled_pair(view, *pair, both_ways)
     return Estimate(view.graph, rates, view.live, known, view.joins, max(view.batch, 1.0))
 
 
@@ -84,16 +85,21 @@ def seconds_spent(view: View, model: CostModel) -> float:
     return total
 
 
-def _sampled_pair(view: View, one: str, other: str) -> float:
+def _sampled_pair(view: View, one: str, other: str, both_ways: bool) -> float:
     """Live pairs, seen from either side. The side counts more whose finds come one by one: of many distinct keys."""
-    found = {}
+    shared = [i for i, members in enumerate(view.graph.classes) if one in members and other in members]
+    weights = {
+        a: float(max((view.distinct.get((b, i), 1) for i in shared), default=1)) or 1.0
+        for a, b in ((one, other), (other, one))
+    }
+    if not both_ways:
+        weights[min(weights, key=lambda name: weights[name])] = 0.0
+    total = 0.0
     for a, b in ((one, other), (other, one)):
-        fan = max(view.sample(a, (b,))[0], NOTHING)
-        shared = (i for i, members in enumerate(view.graph.classes) if a in members and b in members)
-        distinct = max((view.distinct.get((b, i), 1) for i in shared), default=1)
-        found[a] = max(view.live[a], NOTHING) * fan, float(max(distinct, 1))
-    weight = sum(w for _, w in found.values())
-    return sum(cards * w for cards, w in found.values()) / weight
+        if weights[a]:
+            fan = max(view.sample(a, (b,))[0], NOTHING)
+            total += weights[a] * max(view.live[a], NOTHING) * fan
+    return total / sum(weights.values())
 
 
 def verify(believed: Estimate, view: View, plan: str) -> Estimate:

@@ -1,4 +1,4 @@
-"""What one join costs, in seconds per event. Pieces of the search kernels; no checks.
+"""What one join costs, in seconds per event. Pieces of the search kernels, compiled by themselves; no checks.
 
 The model counts what the engine does: a *step* probes one store with so many entries per event, and a match is
 written once and, in a tree, linked into the store above.
@@ -10,7 +10,7 @@ import math
 
 import numba as nb
 
-from policies.optimizer.compiled import FACTS, FLOATS, QUERY, STAMP
+from policies.optimizer.compiled import FACTS, FLOATS, LONGS, QUERY, STAMP
 from stairs.kernel import kernel, part
 
 PROBE, MISS, MATCH, BYTE, INSERT, REKEY, VERIFY, SEEK, COMPARE, STEP, NESTED = range(11)
@@ -41,7 +41,7 @@ def shared(left, right, classes):  # type: ignore[no-untyped-def]
     return found
 
 
-@part
+@kernel(nb.boolean(nb.int64, nb.int64, nb.int64, LONGS), stamp=STAMP)
 def linked(left, right, adjacent, thetas):  # type: ignore[no-untyped-def]
     """Whether a predicate can be tested between two sets, the streams next to the first being known."""
     if adjacent & right:
@@ -53,7 +53,7 @@ def linked(left, right, adjacent, thetas):  # type: ignore[no-untyped-def]
     return False
 
 
-@part
+@kernel(nb.float64(nb.float64, nb.int64, nb.int64, nb.float64, QUERY, FLOATS), stamp=STAMP)
 def probing(flow, source, target, entries, query, model):  # type: ignore[no-untyped-def]
     """Seconds per event in which `flow` entries of `source` look for partners among `entries` of `target`."""
     classes, thetas, ranges, live = query
@@ -86,7 +86,7 @@ def probing(flow, source, target, entries, query, model):  # type: ignore[no-unt
     return once + flow * (model[PROBE] + pairs * model[COMPARE])
 
 
-@part
+@kernel(nb.float64(nb.float64, nb.int64, nb.int64, QUERY, FLOATS), stamp=STAMP)
 def writing(matches, left, right, query, model):  # type: ignore[no-untyped-def]
     """Seconds per event in which so many matches of two sets are written."""
     seconds = model[MATCH] + model[BYTE] * (HEAD + COMPONENT * width(left | right))
@@ -96,7 +96,7 @@ def writing(matches, left, right, query, model):  # type: ignore[no-untyped-def]
     return matches * seconds
 
 
-@part
+@kernel(nb.float64(nb.int64, nb.int64, nb.int64, nb.boolean, FACTS, QUERY, FLOATS), stamp=STAMP)
 def joining(left, right, both, root, facts, query, model):  # type: ignore[no-untyped-def]
     """Seconds per event of a node of a tree: either side probes the other, and matches are stored but at the root.
 

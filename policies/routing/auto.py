@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from attrs import define, field, frozen, validators
 
+from policies.optimizer.estimate import Estimate
 from policies.optimizer.measure import count, estimate, seconds_spent, verify
 from policies.optimizer.model import CostModel
 from policies.optimizer.moving import changing_seconds, moving_seconds, same
@@ -22,7 +23,7 @@ SUDDEN = 0.5
 """A change by this share is no chance."""
 NOISE = 4.0
 """Standard deviations by which a count has to differ to be worth a thought."""
-URGENT = 0.3
+URGENT = 0.15
 """The share of the time that thinking may take while the feed is changing."""
 FORGET = 2.0
 """By how much the gain asked for changes with every change of plan that brought nothing, and back with one that did."""
@@ -183,7 +184,14 @@ class Auto(Routing):
         plan, _ = best(believed, self.model, self.shape, view.pinned)
         if same(plan, view.plan) or self._barred.get(plan, 0) > view.events:
             return None
-        believed = verify(verify(believed, view, view.plan), view, plan).knowing(count(view))
+        if self._deal(view, now, plan, believed, horizon) is None:
+            return None
+        # What the new plan would make is sampled before it is believed; what its own makes was counted.
+        believed = verify(believed, view, plan).knowing(count(view))
+        return self._deal(view, now, plan, believed, horizon)
+
+    def _deal(self, view: View, now: Profile, plan: str, believed: Estimate, horizon: int) -> Choice | None:
+        """The change to a plan, if it pays."""
         cost, cheaper = (cost_of(p, believed, self.model) for p in (view.plan, plan))
         part = changing_seconds(view.plan, plan, believed, self.model)
         # The steps of the plan were counted: what an estimate says beyond that is no gain.

@@ -8,7 +8,7 @@ from policies.routing.base import Choice, Routing
 from policies.routing.orders import Order, as_orderings, followers, orders_of
 from policies.routing.view import View
 
-AT_ONCE = 400
+AT_ONCE = 60
 """Paths that are sampled in one decision at the most: with many streams the orders are seen to in turns."""
 
 
@@ -26,7 +26,7 @@ class Greedy(Routing):
     thrashing serve the same end. Departure: every probe is taken to cost the same.
     """
 
-    period: int = field(default=10_000, validator=validators.ge(1))
+    period: int = field(default=65_536, validator=validators.ge(1))
     slack: float = field(default=0.2, validator=validators.ge(0))
     _turn: int = field(init=False, default=0, repr=False)
 
@@ -41,14 +41,13 @@ class Greedy(Routing):
         if not current:
             current = {name: self._kept(view, name, ())[0][1:] for name in graph.names}
             return Choice(as_orderings({name: {order: 1} for name, order in current.items()}), "first orders")
-        changed = []
-        size = len(graph.names) * (len(graph.names) - 1) // 2
-        for i in range(len(graph.names)):
-            name = graph.names[(self._turn + i) % len(graph.names)]
-            if sampled + size > AT_ONCE and i:
+        changed, count = [], len(graph.names)
+        for i in range(count):
+            sampled += count * (count - 1) // 2
+            if sampled > AT_ONCE and i:
                 break
-            sampled += size
-            self._turn += 1
+            name = graph.names[self._turn]
+            self._turn = (self._turn + 1) % count
             order, broken = self._kept(view, name, current[name])
             if broken and order[1:] != current[name]:
                 current[name] = order[1:]

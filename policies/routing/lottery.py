@@ -28,8 +28,8 @@ class Lottery(Routing):
     from the greatest fan-out down: else nobody would have any.
     """
 
-    period: int = field(default=4096, validator=validators.ge(1))
-    draws: int = field(default=8, validator=validators.ge(1))
+    period: int = field(default=32_768, validator=validators.ge(1))
+    draws: int = field(default=4, validator=validators.ge(1))
     floor: float = field(default=0.02, validator=[validators.gt(0), validators.le(1)])
     _random: random.Random = field(init=False, factory=random.Random, repr=False)
 

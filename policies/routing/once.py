@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import random
+
 from attrs import define, field, validators
 
-from policies.optimizer.measure import connected_order
+from policies.optimizer.graph import Graph
 from policies.optimizer.plans import show
 from policies.routing.base import Routing
 from policies.routing.reoptimizer import Reoptimizer
@@ -15,13 +17,14 @@ from policies.routing.view import View
 class Base(Routing):
     """The thesis' BASE: an ordering for each stream, chosen once and kept, however the streams change.
 
-    The thesis chooses before the first row has come. Nothing is known then, so all streams count as alike, and each
-    order is that of declaration, connected where it can be: the orderings of ``plan="stems"``. With ``after`` it
-    waits for so many events, and chooses by the cardinalities that were measured by then.
+    The thesis chooses before the first row has come, when nothing is known and all orders look alike: so it is one by
+    chance, connected where it can be, as in the engine that the thesis extends (3.4). With ``after`` it waits for so
+    many events, and chooses by the cardinalities that were measured by then.
     """
 
     after: int = field(default=0, validator=validators.ge(0))
-    _done: bool = field(init=False, default=False)
+    _done: bool = field(init=False, default=False, repr=False)
+    _random: random.Random = field(init=False, factory=random.Random, repr=False)
 
     @property
     def period(self) -> int | None:  # type: ignore[override]
@@ -30,6 +33,7 @@ class Base(Routing):
 
     def begin(self, names: tuple[str, ...], seed: int) -> None:
         self._done = False
+        self._random = random.Random(seed)
 
     def choose(self, view: View) -> str | None:
         """The plan, at the first call. It keeps no composites, so it stays where a sub-plan is pinned."""
@@ -38,11 +42,14 @@ class Base(Routing):
             return None
         planner = Reoptimizer()
         if self.after == 0 or not planner.can_plan(view):
-            return show(
-                {
-                    name: tuple(connected_order((name,), set(view.graph.names) - {name}, view.graph))
-                    for name in view.graph.names
-                }
-            )
+            return show({name: self._by_chance(name, view.graph) for name in view.graph.names})
         planner.regenerate(view, planner.read(view), range(len(view.graph.names)))
         return planner.text(view)
+
+    def _by_chance(self, name: str, graph: Graph) -> tuple[str, ...]:
+        order, rest = [name], [other for other in graph.names if other != name]
+        while rest:
+            linked = [other for other in rest if graph.linked(order, (other,))]
+            order.append(self._random.choice(linked or rest))
+            rest.remove(order[-1])
+        return tuple(order[1:])

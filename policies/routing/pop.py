@@ -12,6 +12,11 @@ from policies.routing.base import Routing
 from policies.routing.reoptimizer import Reading, Reoptimizer, absent_field
 from policies.routing.view import View
 
+LOOK, PLAN = 1.5e-5, 7e-5
+"""Seconds that looking takes for each step of the plan, and planning for each that a plan can have, and some more."""
+CAUTIOUS = 8.0
+"""How many times as much time has to be earned for what was in vain before."""
+
 
 @define(eq=False)
 class Pop(Routing):
@@ -23,15 +28,17 @@ class Pop(Routing):
     plan that it finds. Departures from the formulas: see `policies.optimizer.thesis`.
 
     A departure of its own: to look, to plan and to change takes time that the engines of the thesis' day did not
-    notice, but ours does, since it joins 1,000 rows in a fraction of a millisecond. So this may take a share of
-    ``overhead`` of all time, both by the cost model (by the clock no two runs would be alike), and things are put off
-    until there is time for them. And orders change for a saving of more than a share of ``gain`` only.
+    notice, but ours does, since it joins 1,000 rows in a fraction of a millisecond. So this takes at most a share of
+    ``overhead`` of all time, both by the cost model (by the clock no two runs would be alike); things are put off until
+    there is time for them, and what was in vain before until there is eight times as much. And orders change for a
+    saving of more than a share of ``gain`` only, and if that pays for the change within as many events as there have
+    been.
     ``overhead=math.inf, gain=0`` is the thesis' way.
     """
 
     every: int = field(default=1000, validator=validators.ge(1))
     absent: str = absent_field
-    overhead: float = field(default=0.02, validator=validators.gt(0.0))
+    overhead: float = field(default=0.03, validator=validators.gt(0.0))
     gain: float = field(default=0.05, validator=[validators.ge(0.0), validators.lt(1.0)])
     literal: bool = False
     checks: int = field(init=False, default=0)
@@ -43,6 +50,9 @@ class Pop(Routing):
     _wait: int = field(init=False, default=0, repr=False)
     _credit: float = field(init=False, default=0.0, repr=False)
     """Seconds that may be spent."""
+    _caution: float = field(init=False, default=1.0, repr=False)
+    work: int | None = field(init=False, default=None, repr=False)
+    """It looks sooner where plans make twice as many matches, and one an event."""
     _put_off: bool = field(init=False, default=False, repr=False)
     """Plans are to be made as soon as there is time."""
 
@@ -57,8 +67,9 @@ class Pop(Routing):
 
     def begin(self, names: tuple[str, ...], seed: int) -> None:
         self._planner = self._fresh()
-        self._wait, self._credit, self._put_off = 0, 0.0, False
+        self._wait, self._credit, self._caution, self._put_off = 0, 0.0, 1.0, False
         self.checks = self.regenerations = 0
+        self.work = None
 
     def choose(self, view: View) -> str | None:
         """Another plan, if one of the orderings changes."""
@@ -66,12 +77,15 @@ class Pop(Routing):
             return None
         model, n = self._model, len(view.graph.names)
         worked = seconds_spent(view, model)
-        look, price = len(view.steps) * model.look, n * (n - 1) * (model.sample + model.change)
+        look = LOOK * (10 + len(view.steps))
+        price = PLAN * (2 + n * (n - 1))
         self._credit += self.overhead * worked - look
         plan = self._check(view, price)
         each = self.overhead * worked / max(sum(view.arrivals.values()), 1)
-        wanted = (price if self._put_off else 2 * look) - self._credit
+        wanted = look + self._caution * price - self._credit if self._put_off else CAUTIOUS * look
         self._wait = math.ceil(wanted / each) if 0.0 < each < math.inf else 0
+        made = sum(step.matches for step in view.steps) / max(sum(view.arrivals.values()), 1)
+        self.work = int(2 * made * self._wait) + self._wait if self._wait > self.every else None
         return plan
 
     def _check(self, view: View, price: float) -> str | None:
@@ -83,14 +97,26 @@ class Pop(Routing):
             return None
         self.checks += 1
         wrong = self._wrong(reading) if ours else list(range(len(reading.live)))
-        self._put_off = bool(wrong) and self._credit < price
+        self._put_off = bool(wrong) and self._credit < 0.99 * self._caution * price
         if wrong and not self._put_off:
             self._credit -= price
             self.regenerations += len(wrong)
-            planner.regenerate(view, reading, wrong, self.gain if ours else 0.0)
+            if planner.regenerate(view, reading, wrong, self.gain, self._least(view)):
+                self._caution = 1.0
+            else:
+                self._caution = min(2.0 * self._caution, CAUTIOUS)
         planner.revise(reading, wrong)
         plan = planner.text(view) if planner.plans else view.plan
         return None if plan == view.plan else plan
+
+    def _least(self, view: View) -> float:
+        """What an interval such as the last has to save, in the optimiser's unit: the change is to be paid back within
+        as many events as there have been."""
+        if self.overhead == math.inf:
+            return 0.0
+        model, n = self._model, len(view.graph.names)
+        each = model.probe + 3 * model.miss + model.match + 24 * model.byte
+        return n * (n - 1) * model.change / each * sum(view.arrivals.values()) / max(view.events, 1)
 
     def _bypassed(self, view: View) -> bool:
         """Whether this check is left out."""

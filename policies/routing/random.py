@@ -19,7 +19,7 @@ class Random(Routing):
     the query has not.
     """
 
-    period: int = field(default=4096, validator=validators.ge(1))
+    period: int = field(default=65_536, validator=validators.ge(1))
     _random: random.Random = field(init=False, factory=random.Random, repr=False)
 
     def begin(self, names: tuple[str, ...], seed: int) -> None:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import define, evolve, field, frozen, validators
 
-from policies.optimizer.measure import estimate
-from policies.optimizer.plans import show
+from policies.optimizer.estimate import Estimate
+from policies.optimizer.measure import estimate, verify
+from policies.optimizer.plans import read, show
 from policies.optimizer.revision import outside, shifted
 from policies.optimizer.thesis import MOST, Costs, Floats, Sets, StreamPlan, cost_of_order, plan_stream
 from policies.optimizer.thesis_kernels import ALL_ALIKE
@@ -58,8 +59,8 @@ class Reoptimizer:
     _caps: Floats = field(init=False, factory=lambda: np.zeros(0))
 
     def can_plan(self, view: View) -> bool:
-        """Whether the query has no more streams than the tables take."""
-        return len(view.graph.names) <= MOST
+        """Whether the tables take all streams, and no sub-plan is pinned: orderings have none."""
+        return len(view.graph.names) <= MOST and not view.pinned
 
     def sets(self, view: View) -> Sets:
         if self._sets is None or self._sets.graph != view.graph:
@@ -68,8 +69,7 @@ class Reoptimizer:
 
     def text(self, view: View) -> str:
         """The plans as one, in the notation of the engine."""
-        names = view.graph.names
-        return show({names[plan.start]: tuple(names[i] for i in plan.order) for plan in self.plans})
+        return text_of(self.plans, view)
 
     def read(self, view: View) -> Reading:
         """The cardinalities since the last view. What a step of a plan of orderings made is driven by one stream, what
@@ -95,41 +95,61 @@ class Reoptimizer:
         cards = {both: matches[both] / turn for both, turn in turned.items() if turn > 0.0}
         return Reading(live, increments, cards)
 
-    def regenerate(self, view: View, reading: Reading, starts: Iterable[int], gain: float = 0.0) -> bool:
+    def regenerate(
+        self, view: View, reading: Reading, starts: Iterable[int], gain: float = 0.0, least: float = 0.0
+    ) -> bool:
         """The regeneration path: new plans for these streams, with fresh ranges; returns whether orders changed.
 
-        Plans of which all together would cost less by no more than a share of ``gain`` stay, and cardinalities such as
-        these are within their ranges from now on.
+        They stay where all together would save no more than a share of ``gain``, or than ``least``; then cardinalities
+        such as these are within their ranges from now on. What is sampled is sampled again, along the orders to leave
+        and to take, before it is believed.
         """
         self._caps = np.array([float(view.lengths.get(name, ALL_ALIKE)) for name in view.graph.names])
+        old, starts = self.plans or orders_of(view), list(starts)
+        believed = estimate(view, both_ways=False) if self.absent == "sample" else None
+        fresh, saved, total = self._planned(view, reading, believed, old, starts)
+        if old and believed is not None and saved > max(gain * total, least):
+            for plans in (old, [fresh.get(plan.start, plan) for plan in old]):
+                believed = verify(believed, view, text_of(plans, view))
+            fresh, saved, total = self._planned(view, reading, believed, old, starts)
+        if old and saved <= max(gain * total, least):
+            self.plans = [_widened(plan, reading) if plan.start in fresh else plan for plan in old]
+            return False
+        self.plans = [fresh.get(i) or self.plans[i] for i in range(len(view.graph.names))]
+        self._places.clear()
+        return True
+
+    def _planned(
+        self,
+        view: View,
+        reading: Reading,
+        believed: Estimate | None,
+        old: list[StreamPlan],
+        starts: list[int],
+    ) -> tuple[dict[int, StreamPlan], float, float]:
+        """New plans for these streams, what they save, and what the old plans of all cost."""
+        sets = self.sets(view)
         costs = Costs(
-            self.sets(view),
-            self._numbers(view, reading),
+            sets,
+            self._numbers(view, reading)
+            if believed is None
+            else believed.cards(np.arange(len(sets.adjacent))),
             reading.increments,
             1.0 / np.maximum(reading.live, 1.0),  # as many buckets as there are rows: so our directories grow
             self._caps,
             literal=self.literal,
         )
         fresh = {start: plan_stream(costs, start) for start in starts}
-        if self.plans:
-            costs_now = {plan.start: cost_of_order(costs, plan) for plan in self.plans}
-            saved = sum(costs_now[start] - plan.cost for start, plan in fresh.items())
-            if saved <= gain * sum(costs_now.values()):
-                self.plans = [_widened(p, reading) if p.start in fresh else p for p in self.plans]
-                return False
-        self.plans = [fresh.get(i) or self.plans[i] for i in range(len(view.graph.names))]
-        self._places.clear()
-        return True
+        now = {plan.start: cost_of_order(costs, plan) for plan in old}
+        saved = sum(now[start] - plan.cost for start, plan in fresh.items()) if now else 0.0
+        return fresh, saved, sum(now.values())
 
     def _numbers(self, view: View, reading: Reading) -> Floats:
-        sets = self.sets(view)
-        if self.absent == "sample":
-            return estimate(view).cards(np.arange(len(sets.adjacent)))
         names = view.graph.names
         collected = {frozenset((name,)): float(reading.live[i]) for i, name in enumerate(names)}
         for both, cards in reading.collected.items():
             collected[frozenset(name for i, name in enumerate(names) if both >> i & 1)] = cards
-        return sets.numbers(collected)
+        return self.sets(view).numbers(collected)
 
     def suboptimal(self, reading: Reading) -> list[int]:
         """Phase 2: the streams whose plans have a cardinality outside its range. One without arrivals shows nothing."""
@@ -163,14 +183,31 @@ class Reoptimizer:
             self.plans[plan.start] = evolve(plan, lows=lows, highs=highs, between=between)
 
 
+def text_of(plans: Iterable[StreamPlan], view: View) -> str:
+    """Plans of single streams as one."""
+    names = view.graph.names
+    return show({names[plan.start]: tuple(names[i] for i in plan.order) for plan in plans})
+
+
+def orders_of(view: View) -> list[StreamPlan]:
+    """The plan that runs, if it is one of orderings, as plans whose ranges hold nothing."""
+    plan, names = read(view.plan), view.graph.names
+    if isinstance(plan, (str, tuple)):
+        return []
+    n = len(names)
+    nothing = np.zeros(n), np.zeros(n), np.zeros(n + 1)
+    return [StreamPlan(i, tuple(map(names.index, plan[name])), 0.0, *nothing) for i, name in enumerate(names)]
+
+
 def _widened(plan: StreamPlan, reading: Reading) -> StreamPlan:
     """Its ranges, with room around what was measured."""
-    made = np.nan_to_num(reading.made(plan))
+    made = reading.made(plan)
+    room = np.where(np.isnan(made), ALL_ALIKE, 2 * made + 1)
     return evolve(
         plan,
         lows=np.minimum(plan.lows, reading.live / 2),
         highs=np.maximum(plan.highs, 2 * reading.live),
-        between=np.maximum(plan.between, 2 * made),
+        between=np.maximum(plan.between, room),
     )
 
 

@@ -41,7 +41,7 @@ class Skinner(Routing):
     tree is begun anew when it has more than ``nodes`` nodes. It is seeded, but the clock is not: two runs may differ.
     """
 
-    period: int = field(default=2048, validator=validators.ge(1))
+    period: int = field(default=16_384, validator=validators.ge(1))
     exploration: float = field(default=0.3, validator=validators.ge(0))
     forget: float = field(default=0.02, validator=[validators.ge(0), validators.lt(1)])
     composites: bool = False

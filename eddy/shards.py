@@ -1,0 +1,351 @@
+"""Shards: one engine whose rows are dealt out to several routers, each run by a thread of its own.
+
+What comes in is checked, coded, filtered, merged and counted once; the values that results show are kept once, by the
+numbers of the whole. A shard is an engine for the joins alone: it has the keys of its rows, the columns that predicates
+read, and the marks that come with its events. So a shard never asks another, plans change in each by themselves, and a
+result is made in one of them. Kernels run without the interpreter lock.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eddy.budget import Budget
+from eddy.chunks import chunks
+from eddy.intake import Arrivals, Part
+from eddy.lowwater import Given
+from eddy.marks import Share
+from eddy.partition_choice import Partitioning
+from eddy.program import Program
+from eddy.result import Fetch, Result
+from eddy.shard import Shard
+from eddy.shards_deal import Deal, chosen
+from eddy.shards_fast import Fast, ordinary
+from eddy.shards_kernels import FIRST_KEPT, SENT
+from eddy.shards_stream import CrewStream
+from eddy.shards_team import Team
+from eddy.tracks import RESULT_RINGS
+from eddy.types import Array
+from eddy.windows import Unbounded
+from stairs.program_kernels import JOB, copy_columns
+
+if TYPE_CHECKING:
+    from eddy.engine import Eddy
+
+LEAST = 256
+"""Events of a batch that tables have room for at the least."""
+REVIEW = 256
+"""Pushes between two looks at whether rings have become too large."""
+
+
+class Crew:
+    """Several shards in place of a router, with the same doors."""
+
+    suspension = None
+
+    def __init__(self, engine: Eddy, partitioning: Partitioning) -> None:
+        self.query, self.partitioning = engine.query, partitioning
+        self._engine = engine
+        self.deal = Deal(partitioning)
+        bounded = [n for n, s in engine.query.streams.items() if not isinstance(s.window, Unbounded)]
+        self.given = [engine.query.names.index(name) for name in bounded]
+        share = Share(frozenset(bounded), engine._pool)
+        options = {"batch_size": 1 << 30, "joins": engine.joins, "_first_row": engine._first_row}
+        self.shards = [
+            Shard(
+                engine,
+                share,
+                engine.plan,
+                {
+                    **options,
+                    "migration": copy.deepcopy(engine.migration),
+                    "feedback": copy.deepcopy(engine.feedback),
+                },
+            )
+            for _ in range(partitioning.cells)
+        ]
+        self.streams = [
+            CrewStream(self, state.number, state.name, state.classes, state.payload)
+            for state in engine._streams
+        ]
+        self.newest = engine._lowwater.counts.copy()
+        self._width = len(self.streams)
+        self.marks = np.empty((0, len(self.streams)), np.int32)
+        self._sent = np.zeros(len(self.streams), np.int64)
+        """Copies of each stream's rows that were dealt out."""
+        self._told: Array | None = None
+        """What kernels have told of the batch, if they did all of it."""
+        self._made = 0
+        self._ring = -1
+        self._kept: deque[Array] = deque(maxlen=RESULT_RINGS - 1)
+        """Low-water rows of every shard and stream when the last pushes began."""
+        self._fast: Fast | None = None
+        self._batches = 0
+        self.team = Team(engine.threads - 1)
+        self._pool: ThreadPoolExecutor | None = None
+        self.begun: tuple[Array, Array] = (engine._lowwater.lows.copy(), engine._lowwater.counts.copy())
+        self._parts: Sequence[Part] = ()
+
+    # -- the doors of a router -------------------------------------------------------------------------------------
+
+    @property
+    def tracks(self) -> Any:
+        return self.shards[0].router.tracks
+
+    @property
+    def programs(self) -> tuple[Program, ...]:
+        return tuple(program for shard in self.shards for program in shard.router.programs)
+
+    @property
+    def matches_made(self) -> int:
+        return sum([shard.router.matches_made for shard in self.shards])
+
+    @property
+    def keys_filled(self) -> int:
+        return sum(shard.router.keys_filled for shard in self.shards)
+
+    @property
+    def composites_built(self) -> int:
+        return sum(shard.router.composites_built for shard in self.shards)
+
+    @property
+    def nbytes(self) -> int:
+        return sum(shard.router.nbytes for shard in self.shards)
+
+    def begin(self, floor: Array, low_rows: Array, next_rows: Array, ring: int) -> None:
+        """Begin a batch; results go to ring number ``ring`` of every shard."""
+        if ring != self._ring:
+            self._ring = ring
+            self._turn(ring)
+        self.begun = low_rows, next_rows
+
+    def _turn(self, ring: int) -> None:
+        """A push begins: rows that no result can name any more are forgotten, and now and then memory is given back."""
+        fast, self._batches = self._fast, self._batches + 1
+        self._kept.append(self._lows() if fast is None else fast.lows.copy())
+        if fast is not None and self._batches % REVIEW:
+            fast.streams[:, :, FIRST_KEPT] = self._kept[0]
+            return
+        self.settle()
+        for shard, oldest in zip(self.shards, self._kept[0].tolist(), strict=True):
+            for stream in shard.engine._streams:
+                stream.payload.retain_from(oldest[stream.number])
+            if fast is not None:
+                shard.router._review(shard.engine._lowwater.lows, ring)
+                for stream in shard.engine._streams:
+                    stream.review()
+
+    def _lows(self) -> Array:
+        return np.array([shard.engine._lowwater.lows for shard in self.shards])
+
+    def settle(self) -> None:
+        """From here on shards are used one by one, until the next batch."""
+        if self._fast is not None:
+            if self._told is not None:
+                self._tell(self._ring)
+            self._fast.settle()
+            self._fast = None
+
+    def look(self, every: int, limit: int) -> None:
+        """Keep within a number of bytes: what the shards may hold is what the whole leaves them."""
+        own = sum(stream.payload.nbytes for stream in self.streams) + self._engine._output.nbytes
+        for shard in self.shards:
+            if shard.engine._budget is None:
+                shard.engine._budget = Budget(1)
+            shard.engine._budget.every = every
+            shard.engine._budget.limit = max(1, (limit - own) // len(self.shards))
+
+    def foresee(self, parts: Sequence[Part]) -> None:
+        """Shards do that by themselves."""
+
+    def store(self, parts: Sequence[Part]) -> None:
+        """These rows are to be taken in."""
+        self._parts = parts
+
+    def run(self, marks: NDArray[np.int32], ring: int, results: bool = True) -> None:
+        """Deal the batch out, and let every shard process what it got."""
+        self.marks = marks
+        self._told = None
+        if results and (self._fast is not None or all(map(ordinary, self.shards))):
+            untouched = self._run_fast(marks, ring)
+            if not untouched:
+                return
+        else:
+            untouched = []
+            self._keep()
+        self.settle()
+        given = self._dealt(marks)
+        if not untouched:
+            untouched = list(range(len(self.shards)))
+            for own in (part for arrivals, _ in given for part in arrivals.parts):
+                self._sent[own.stream] += len(own.events)
+        self._each([partial(self.shards[c].process, *given[c], ring, results) for c in untouched])
+
+    def _each(self, calls: Sequence[Callable[[], None]]) -> None:
+        """Do all of them, several at a time."""
+        if len(calls) == 1:
+            calls[0]()
+            return
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self._engine.threads - 1, "eddy-shard")
+        waiting = [self._pool.submit(call) for call in calls[1:]]
+        try:
+            calls[0]()
+        finally:
+            errors = [future.exception() for future in waiting]  # waits for all of them
+        for error in errors:
+            if error is not None:
+                raise error
+
+    def _run_fast(self, marks: NDArray[np.int32], ring: int) -> list[int]:
+        """Let kernels do the batch; returns the shards with which they could not begin."""
+        fast, m = self._fast, len(marks)
+        if fast is None or fast.most < m:
+            self.settle()
+            fast = self._fast = Fast(self, max(LEAST, 1 << (m - 1).bit_length()))
+        fast.begin(self._parts, marks, ring)
+        self._keep()
+        told = np.empty((len(self.shards), 2 + self._width), np.int64)
+        self._made, untouched = fast.finish(marks, told)
+        self._told = told
+        if untouched or self._engine._output.signed:
+            self._tell(ring)
+        return untouched
+
+    def _tell(self, ring: int) -> None:
+        """Tell the shards what kernels have made of the batch."""
+        assert self._fast is not None and self._told is not None
+        for c, shard in enumerate(self.shards):
+            got, shard.made = self._told[c, :2].tolist()
+            shard.events, shard.newest = self._fast.maps[ring, c, :got], self._told[c, 2:]
+        self._tell_sent()
+        self._told = None
+
+    def _tell_sent(self) -> None:
+        if self._fast is not None:
+            self._sent += self._fast.streams[:, :, SENT].sum(axis=0)
+            self._fast.streams[:, :, SENT] = 0
+
+    def _keep(self) -> None:
+        """Keep what results show of the rows."""
+        jobs: list[int] = []
+        for part in self._parts:
+            jobs += self.streams[part.stream].payload.reserve(part.columns, len(part.events))
+        copy_columns(np.array(jobs, np.int64).reshape(-1, JOB))
+
+    def explain(self) -> str:
+        """How the rows are dealt out."""
+        rows = self.newest - self._engine._first_row
+        self._tell_sent()
+        sent = zip(self.query.names, zip(rows.tolist(), self._sent.tolist(), strict=True), strict=True)
+        return f"{len(self.shards)} shards in {self._engine.threads} threads, {self.partitioning.explain(dict(sent))}"
+
+    # -- dealing ---------------------------------------------------------------------------------------------------
+
+    def _dealt(self, marks: NDArray[np.int32]) -> list[tuple[Arrivals, NDArray[np.int32]]]:
+        """What each shard gets of the batch: arrivals, and the places of its events in the whole."""
+        lows, counts = self.begun
+        m, k = len(marks), len(self.shards)
+        here = np.zeros((k, m), np.bool_)
+        numbers, streams = np.empty(m, np.int64), np.empty(m, np.int32)
+        mine: list[list[Array]] = []
+        for part in self._parts:
+            places, cells = self.deal.cells(part, int(counts[part.stream]))
+            numbers[part.events] = np.arange(len(part.events)) + counts[part.stream]
+            streams[part.events] = part.stream
+            mine.append([places[cells == shard] for shard in range(k)])
+            here[cells, part.events[places]] = True
+        wide = lows + (marks - lows.astype(np.int32)).astype(np.int64)
+        found = []
+        for shard in range(k):
+            events = np.flatnonzero(here[shard]).astype(np.int32)
+            rank = np.cumsum(here[shard], dtype=np.int32) - np.int32(1)
+            parts = tuple(
+                chosen(part, places[shard], rank, int(counts[part.stream]))
+                for part, places in zip(self._parts, mine, strict=True)
+                if len(places[shard])
+            )
+            given = Given(numbers[events], np.ascontiguousarray(wide[events][:, self.given]))
+            found.append((Arrivals(streams[events], None, parts, given), events))
+        return found
+
+    def restore(self, wholes: Sequence[Part], lows: Sequence[int], first_row: int) -> None:
+        """Begin with these live rows of the streams, of which the first have these numbers."""
+        dealt = [self.deal.cells(whole, low) for whole, low in zip(wholes, lows, strict=True)]
+        for number, shard in enumerate(self.shards):
+            parts, numbers = [], []
+            for whole, low, (places, cells) in zip(wholes, lows, dealt, strict=True):
+                mine = places[cells == number]
+                parts.append(chosen(whole, mine, np.full(len(whole.events), -1, np.int32), low))
+                numbers.append(mine + low)
+            shard.restore(parts, numbers, first_row)
+
+    # -- results ---------------------------------------------------------------------------------------------------
+
+    def emit(self, ring: int, fetch: Fetch) -> Result:
+        """The results of all shards in the order of their latest events."""
+        width, told = self._width, self._told
+        rings = [shard.router.results[ring] for shard in self.shards]
+        if told is None:
+            readers = [shard.reader(held) for shard, held in zip(self.shards, rings, strict=True)]
+            made = sum([shard.made for shard in self.shards])
+            return Result(self.query, made, lambda: _merged(width, [read() for read in readers])[1], fetch)
+        assert self._fast is not None
+        states, maps, shards = [held.state for held in rings], self._fast.maps[ring], self.shards
+
+        def rows() -> Array:
+            found = []
+            for c, shard in enumerate(shards):
+                got, made = told[c, :2].tolist()
+                found.append(shard.read(states[c], 0, made, maps[c, :got], told[c, 2:]))
+            return _merged(width, found)[1]
+
+        return Result(self.query, self._made, rows, fetch)
+
+    def signed(self, ring: int) -> tuple[Array, Array]:
+        """Rows and events of the results of a batch."""
+        read = [shard.reader(shard.router.results[ring])() for shard in self.shards]
+        events, rows = _merged(self._width, read)
+        return rows, events.astype(np.int32)
+
+    def parts(self, max_rows: int, ring: int, fetch: Fetch) -> Iterator[Result]:
+        """The results of a batch that was run without them, in parts of bounded size."""
+        most = max(1, max_rows // len(self.shards))
+        heads = []
+        for shard in self.shards:
+            if len(shard.events):
+                source = (shard.reader(found)() for found in chunks(shard.router, most, ring))
+                head = next(source, None)
+                if head is not None:
+                    heads.append((shard, source, *head))
+        while heads:
+            bound = min(events[-1] for _, _, events, _ in heads)
+            taken, left = [], []
+            for shard, source, events, rows in heads:
+                at = int(np.searchsorted(events, bound, side="right"))
+                taken.append((events[:at], rows[:at]))
+                shard.made += at
+                head = (events[at:], rows[at:]) if at < len(events) else next(source, None)
+                if head is not None:
+                    left.append((shard, source, *head))
+            whole = _merged(self._width, taken)[1]
+            for start in range(0, len(whole), max_rows):
+                piece = whole[start : start + max_rows]
+                yield Result(self.query, len(piece), lambda piece=piece: piece, fetch)  # type: ignore[misc]
+            heads = left
+
+
+def _merged(width: int, parts: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
+    """Events and rows of several in the order of the events."""
+    events = np.concatenate([np.empty(0, np.int32), *(events for events, _ in parts)])
+    rows = np.concatenate([np.empty((0, width), np.int64), *(rows for _, rows in parts)])
+    order = np.argsort(events, kind="stable")
+    return events[order], rows[order]

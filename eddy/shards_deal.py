@@ -1,0 +1,92 @@
+"""Which rows belong to which shard: a part of the hashes of every dimension of a grid."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eddy.intake import Part
+from eddy.leaf import StreamState
+from eddy.marks import ROW
+from eddy.partition_choice import Partitioning
+from eddy.shards_kernels import spread_keys
+from eddy.types import Array, Column
+
+LEADS = 0.1
+"""So much of a shard's part is spared to who leads."""
+WHOLE = 1 << 32
+"""Hashes are below this."""
+
+
+class Deal:
+    """Which part of the hashes of every dimension belongs to which shard."""
+
+    def __init__(self, partitioning: Partitioning) -> None:
+        (grid,) = partitioning.grids
+        self._partitioning = partitioning
+        self.shares, self._strides = grid.shares, grid.strides
+        self._classes = [c.index for c in partitioning.classes]
+
+    def dimensions(self, stream: int) -> list[tuple[int, int | None]]:
+        """The dimensions that cover a stream: the number of each, and the class of its keys; None: the row number."""
+        name, first = self._partitioning.query.names[stream], len(self._classes)
+        found: list[tuple[int, int | None]] = []
+        for d, share in enumerate(self.shares):
+            if share > 1 and d < first and name in self._partitioning.classes[d].members:
+                found.append((d, self._classes[d]))
+            elif share > 1 and d == first + stream:
+                found.append((d, None))
+        return found
+
+    def bounds(self, shard: int) -> Array:
+        """From which hash on, and below which, each dimension belongs to a shard."""
+        places = [shard // stride % share for share, stride in zip(self.shares, self._strides, strict=True)]
+        bounds = [
+            _bound(share, place)
+            for share, own in zip(self.shares, places, strict=True)
+            for place in (own, own + 1)
+        ]
+        return np.array([*bounds, 0, 0], np.int64)
+
+    def cells(self, part: Part, first: int) -> tuple[Array, Array]:
+        """Which rows of a part go to which shards; a row that is ruled out goes to none."""
+        rows = np.arange(len(part.events)) if part.kept is None else np.flatnonzero(part.kept)
+        hashes = []
+        for d, index in self.dimensions(part.stream):
+            keys = rows + first if index is None else part.keys[index][rows]
+            hashes.append((d, np.empty(len(rows), np.int64)))
+            spread_keys(keys, d, hashes[-1][1])
+        places, cells = [], []
+        for c in range(self._partitioning.cells):
+            bounds, here = self.bounds(c), np.ones(len(rows), np.bool_)
+            for d, found in hashes:
+                here &= (bounds[2 * d] <= found) & (found < bounds[2 * d + 1])
+            places.append(rows[here])
+            cells.append(np.full(len(places[-1]), c))
+        return np.concatenate(places), np.concatenate(cells)
+
+
+def _bound(share: int, place: int) -> int:
+    """Where a part begins. The first is larger: who leads has more to do, and takes a later one."""
+    return min(WHOLE, (share + place * WHOLE - 1) // share + (0 < place < share) * int(LEADS * WHOLE / share))
+
+
+def whole_part(stream: StreamState, low: int) -> Part:
+    """All live rows of a stream."""
+    n = stream.payload.next_row - low
+    rows = np.arange(low, low + n)
+    columns = {name: stream.payload.storage(name, rows) for name in stream.payload.columns}
+    keys = {c: stream.stored_keys(c, low, n) for c in stream.classes}
+    return Part(stream.number, columns, keys, stream.kept(low, n), np.zeros(n, np.int32))
+
+
+def chosen(part: Part, places: Array, rank: NDArray[np.int32], first: int) -> Part:
+    """Some rows of a part, whose events have other places, with their numbers."""
+    columns = {
+        name: Column(c.values[places], None if c.valid is None else c.valid[places])
+        for name, c in part.columns.items()
+        if isinstance(c.values, np.ndarray)
+    }
+    columns[ROW] = Column(places + first)
+    keys = {c: values[places] for c, values in part.keys.items()}
+    return Part(part.stream, columns, keys, None, rank[part.events[places]])

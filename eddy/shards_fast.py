@@ -1,0 +1,237 @@
+"""The shards of an engine as tables for the kernels that take a batch in without Python.
+
+This works while every shard is in its ordinary state: one plan, no holes, nothing that waits, and a plan of probes
+alone. Else, and for the odd batch that needs more room, shards go the long way (`Shard.process`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eddy import shards_kernels as kernels
+from eddy import shards_team as team
+from eddy.intake import Part
+from eddy.marks import ROW
+from eddy.tracks import RESULT_RINGS
+from eddy.types import Array
+from stairs.address import handle
+from stairs.program_kernels import ASK, JOB, OPERATION, RESUMED
+
+if TYPE_CHECKING:
+    from eddy.shard import Shard
+    from eddy.shards import Crew
+
+
+def ordinary(shard: Shard) -> bool:
+    """Whether a shard is in a state in which kernels alone can do a batch."""
+    router, engine = shard.router, shard.engine
+    track = router.tracks[0]
+    return (
+        router.suspension is None
+        and len(router.tracks) == 1
+        and track.hybrid is None
+        and track.held is None
+        and track.born is None
+        and not shard.changes._changes
+        and engine._budget is None
+        and all(stair.complete for stair in track.every_stair)
+        and all(
+            not stream.indexes and all(len(key.classes) == 1 for key in stream.stairs)
+            for stream in engine._streams
+        )
+        and all(list(stream.payload.columns) == [ROW] for stream in engine._streams)
+        and not (track.program.table[:, OPERATION] == ASK).any()
+    )
+
+
+class Fast:
+    """Tables of all shards, for batches of up to ``most`` events."""
+
+    def __init__(self, crew: Crew, most: int) -> None:
+        self.crew, self.most = crew, most
+        query, shards = crew.query, crew.shards
+        n, k = len(query.names), len(shards)
+        self._classes = [[c.index for c in query.key_classes if name in c.members] for name in query.names]
+        width = kernels.KEYS + max(map(len, self._classes))
+        self.tables = np.zeros((RESULT_RINGS, k, kernels.FIELDS), np.int64)
+        self.table = self.tables[0]
+        """The shards; there is a table for each of the result rings, which differ in what depends on them."""
+        self.streams = np.zeros((k, n, width), np.int64)
+        self.maps = np.empty((RESULT_RINGS, k, most + 1), np.int32)
+        starts = 4 * (most + 1) * np.arange(RESULT_RINGS * k).reshape(RESULT_RINGS, k)
+        self.tables[:, :, kernels.MAP] = self.maps.ctypes.data + starts
+        self._marks = np.empty((k, most, n), np.int32)
+        self._scratch = np.empty((k, most + 1), np.int64)
+        self.lows, self._counts = np.empty((k, n), np.int64), np.empty((k, n), np.int64)
+        self._floor = np.empty((k, n), np.int32)
+        self._last = np.zeros(k, np.int64)
+        self._events = np.empty((k, n, most + 1), np.int32)
+        self._numbers = np.empty((k, n, most + 1), np.int64)
+        self._keys = np.empty((k, n, width - kernels.KEYS, most + 1), np.int64)
+        self._held: list[object] = []
+        """What the tables name by address or handle."""
+        self._parts = np.zeros((n, kernels.PART_KEYS + width - kernels.KEYS), np.int64)
+        self._flat = self._parts.reshape(-1)
+        self._covered: list[int] = []
+        self._dimensions = self._grid()
+        self._dirty = False
+        for c, shard in enumerate(shards):
+            self._enter(c, shard)
+        box = crew.team.mailbox
+        box[team.COUNT] = k
+        self._at = [table.ctypes.data for table in self.tables]
+        box[team.PARTS], box[team.PART] = self._parts.ctypes.data, self._parts.shape[1]
+        box[team.DIMENSIONS], box[team.DIMENSION] = self._dimensions.ctypes.data, self._dimensions.shape[1]
+        box[team.WIDTH] = n
+
+    def _grid(self) -> Array:
+        """The dimensions of each stream."""
+        deal = self.crew.deal
+        dimensions = np.zeros((len(self._classes), len(deal.shares), kernels.DIMENSION), np.int64)
+        for s, classes in enumerate(self._classes):
+            found = deal.dimensions(s)
+            for place, (d, index) in enumerate(found):
+                dimensions[s, place] = -1 if index is None else classes.index(index), d, d
+            self._covered.append(len(found))
+        return dimensions
+
+    def _enter(self, c: int, shard: Shard) -> None:
+        """Write a shard's line."""
+        engine, router, line = shard.engine, shard.router, np.zeros(kernels.FIELDS, np.int64)
+        lowwater, program = engine._lowwater, router.tracks[0].program
+        jobs = []
+        for stream in engine._streams:
+            s, own = stream.number, self.streams[c, stream.number]
+            ring, events, ranks = stream.payload._rings[ROW], self._events[c, s], self._ranks(shard, s)
+            own[kernels.EVENTS], own[kernels.NUMBERS] = events.ctypes.data, self._numbers[c, s].ctypes.data
+            own[kernels.HELD], own[kernels.CAPACITY] = ring.ctypes.data, len(ring)
+            own[kernels.NEXT_ROW], own[kernels.FIRST_KEPT] = stream.payload.next_row, stream.payload.low
+            own[kernels.RANKS], own[kernels.RANK_SLOTS] = 0 if ranks is None else ranks.ctypes.data, 0
+            own[kernels.RANK_SLOTS] = 0 if ranks is None else len(ranks)
+            for place, index in enumerate(self._classes[s]):
+                keys = self._keys[c, s, place]
+                own[kernels.KEYS + place] = keys.ctypes.data
+                for key, leaf in stream.stairs.items():
+                    if key.classes == (index,):
+                        jobs.append((leaf.address, handle(keys), handle(events), 0, 0, s))
+                self._held += (keys, events)
+            self._held += (ring, ranks, stream.stairs)
+        leaves = np.array(jobs, np.int64).reshape(-1, JOB)
+        beginning = [router._beginning(ring)[0] for ring in range(RESULT_RINGS)]
+        self.lows[c] = lowwater.lows
+        bounds = self.crew.deal.bounds(c)
+        self._held += (leaves, beginning, program, lowwater._table, bounds)
+        line[kernels.MARKS], line[kernels.SCRATCH] = self._marks[c].ctypes.data, self._scratch[c].ctypes.data
+        line[kernels.LOWWATER], line[kernels.BOUNDS] = lowwater._table.ctypes.data, bounds.ctypes.data
+        line[kernels.LOWS], line[kernels.COUNTS] = self.lows[c].ctypes.data, self._counts[c].ctypes.data
+        line[kernels.FLOOR], line[kernels.LINES] = self._floor[c].ctypes.data, len(beginning[0])
+        line[kernels.PROGRAM], line[kernels.STOP] = program.table.ctypes.data, len(program.table)
+        line[kernels.CURSOR], line[kernels.WAITING] = router._cursor.ctypes.data, router._waiting.ctypes.data
+        line[kernels.BLOCK], line[kernels.WIDTH] = router._waiting.shape[1], self.streams.shape[2]
+        line[kernels.JOBS], line[kernels.LEAVES] = leaves.ctypes.data, len(leaves)
+        line[kernels.STREAMS], line[kernels.LAST] = self.streams[c].ctypes.data, self._last[c:].ctypes.data
+        line[kernels.MAP] = self.tables[0, c, kernels.MAP]
+        for turn, (table, results) in enumerate(zip(beginning, router.results, strict=True)):
+            places = self.tables[turn, c, kernels.MAP]
+            self.tables[turn, c] = line
+            self.tables[turn, c, [kernels.MAP, kernels.BEGIN, kernels.RESULTS]] = (
+                places,
+                table.ctypes.data,
+                results.address,
+            )
+
+    def _ranks(self, shard: Shard, s: int) -> Array | None:
+        """For every live row of a whole stream, and for the next, the row of the shard that is not before it."""
+        if s not in self.crew.given:
+            return None
+        lows, counts = self.crew.begun
+        low, stop = int(lows[s]), int(counts[s])
+        slots = 1 << int(stop - low + 2 * self.most + 1).bit_length()
+        base = shard.engine._lowwater
+        rows = np.arange(base.lows[s], base.counts[s])
+        numbers = shard.numbers(s, rows)
+        whole = np.arange(low, stop + 1)
+        ranks = np.empty(slots, np.int32)
+        ranks[whole & (slots - 1)] = base.lows[s] + np.searchsorted(numbers, whole)
+        return ranks
+
+    # -- a batch ---------------------------------------------------------------------------------------------------
+
+    def begin(self, parts: Sequence[Part], marks: NDArray[np.int32], ring: int) -> None:
+        """Let the helpers begin with a batch."""
+        lows, counts = self.crew.begun
+        self.table = self.tables[ring]
+        flat = [0] * self._parts.size
+        flat[kernels.PART_FIRST :: self._parts.shape[1]] = counts.tolist()
+        for part in parts:
+            at = part.stream * self._parts.shape[1]
+            flat[at : at + kernels.PART_FIRST] = (
+                len(part.events),
+                handle(part.events),
+                0 if part.kept is None else handle(part.kept),
+            )
+            at += kernels.PART_DIMENSIONS
+            keys = [handle(part.keys[index]) for index in self._classes[part.stream]]
+            flat[at : at + 2 + len(keys)] = (self._covered[part.stream], len(keys), *keys)
+        self._flat[:] = flat
+        box = self.crew.team.mailbox
+        box[team.SHARDS] = self._at[ring]
+        box[team.MARKS : team.BASE + 1] = handle(marks), len(marks), len(self._parts), handle(lows)
+        self._dirty = True
+        self.crew.team.announce(len(marks))
+
+    def finish(self, marks: NDArray[np.int32], told: Array) -> tuple[int, list[int]]:
+        """Have all shards done; returns how many results there are, and shards that have done nothing."""
+        made = self.crew.team.lead(told)
+        untouched = []
+        if made < 0:
+            for c, shard in enumerate(self.crew.shards):
+                while self.table[c, kernels.STATUS] in (kernels.BEGINNING, kernels.RUNNING):
+                    self._assist(shard, self.table[c], self._floor[c])
+                    kernels.step(self.table[c], self._parts, self._dimensions, marks, self.crew.begun[0])
+                if self.table[c, kernels.STATUS] == kernels.UNTOUCHED:
+                    untouched.append(c)
+            told[:, 1] = self.table[:, kernels.MADE]
+            made = int(told[:, 1].sum())
+        return made, untouched
+
+    def _assist(self, shard: Shard, line: Array, floor: NDArray[np.int32]) -> None:
+        """Do what stopped a shard."""
+        router, at = shard.router, int(line[kernels.AT])
+        track = router.tracks[0]
+        if line[kernels.STATUS] == kernels.BEGINNING:
+            leaves = len(router.leaves.rings) + 1
+            track.every_stair[at - leaves].make_room(floor)
+            line[kernels.AT] += 1
+            return
+        halt, _, _ = track.program.sources[at]
+        ring = next(r for r in router.results if r.address == line[kernels.RESULTS])
+        out = ring if halt is track.halts[-1] else halt.out
+        assert router._cursor[RESUMED], "a plan without holes stops only where a ring is full"
+        out.grow()
+
+    # -- keeping in step -------------------------------------------------------------------------------------------
+
+    def settle(self) -> None:
+        """Tell the shards' own objects what kernels have done: before anything else than a batch is done to them."""
+        if not self._dirty:
+            return
+        self._dirty = False
+        for c, shard in enumerate(self.crew.shards):
+            router, lowwater, m = shard.router, shard.engine._lowwater, int(self._last[c])
+            for stream in shard.engine._streams:
+                own, payload = self.streams[c, stream.number], stream.payload
+                payload.next_row, payload.low = int(own[kernels.NEXT_ROW]), int(own[kernels.FIRST_KEPT])
+                payload._peak = max(payload._peak, payload.next_row - payload.low)
+            lows, counts = lowwater.lows.tolist(), lowwater.counts.tolist()
+            numbers = {s: shard.numbers(s, np.arange(lows[s], counts[s])) for s in self.crew.given}
+            lowwater.restore(lows, counts, numbers)
+            router.newest = lowwater.counts.copy()
+            if m:
+                router.floor = self._floor[c].reshape(1, -1).copy()
+                router.marks = router._batch = self._marks[c, :m].copy()
+                router._stacked = None

@@ -1,0 +1,189 @@
+"""Threads that help with the shards of a batch, and how they are told that there is one.
+
+A batch takes a few hundred microseconds, and to wake a thread can take as long. So a helper that has just worked looks
+for the next batch for a short time, in a kernel, and only then goes to sleep until it is called.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from typing import Any
+
+import numba as nb
+import numpy as np
+from llvmlite import ir
+from numba import carray, types
+from numba.extending import intrinsic
+
+from eddy.shards_kernels import COUNT as EVENTS_HERE
+from eddy.shards_kernels import DIMENSION as DIMENSION_FIELDS
+from eddy.shards_kernels import DONE as FINISHED
+from eddy.shards_kernels import FIELDS, FRESH, MADE, NEXT_ROW, STAMP, STATUS, STREAMS, step
+from eddy.shards_kernels import WIDTH as LINE
+from stairs.address import data_of, pointer
+from stairs.kernel import kernel
+
+FEW = 1024
+"""A batch of fewer events is not worth the help."""
+LOOKS = 300_000
+"""How often a helper looks for work before it goes to sleep: some hundred microseconds."""
+
+BATCH, NEXT, DONE, STOP, SHARDS = (8 * i for i in range(5))
+COUNT, PARTS, PART, DIMENSIONS, DIMENSION, MARKS, EVENTS, WIDTH, BASE = range(SHARDS + 1, SHARDS + 10)
+"""Places in a mailbox, the first of them in a cache line each: the number of the batch; the next shard, and how many
+are done; whether to stop; the shards and how many they are; then the arrays of the batch: by address where they stay,
+by handle where they do not, and how large they are."""
+MAILBOX = SHARDS + 16
+
+
+@intrinsic
+def _fetch_add(typingctx: Any, address: Any, value: Any) -> Any:
+    """Add to a number that other threads use too; returns what it was."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        at = builder.inttoptr(args[0], ir.IntType(64).as_pointer())
+        return builder.atomic_rmw("add", at, args[1], "seq_cst")
+
+    return types.int64(types.int64, types.int64), codegen
+
+
+@intrinsic
+def _look(typingctx: Any, address: Any) -> Any:
+    """A number as other threads have left it."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        at = builder.inttoptr(args[0], ir.IntType(64).as_pointer())
+        return builder.load_atomic(at, "seq_cst", 8)
+
+    return types.int64(types.int64), codegen
+
+
+@intrinsic
+def _leave(typingctx: Any, address: Any, value: Any) -> Any:
+    """Write a number for other threads, after all that was written before."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        at = builder.inttoptr(args[0], ir.IntType(64).as_pointer())
+        builder.store_atomic(args[1], at, "seq_cst", 8)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64), codegen
+
+
+@kernel(nb.void(nb.int64), stamp=STAMP, makes_arrays=True)
+def work(mailbox):  # type: ignore[no-untyped-def]
+    """Do shards of the batch until none is left."""
+    while True:
+        c = _fetch_add(mailbox + 8 * NEXT, 1)
+        held = carray(pointer(mailbox), (MAILBOX,), np.int64)
+        if c >= held[COUNT]:
+            return
+        shard = carray(pointer(held[SHARDS] + 8 * FIELDS * c), (FIELDS,), np.int64)
+        m, n = held[EVENTS], held[WIDTH]
+        step(
+            shard,
+            carray(pointer(held[PARTS]), (n, held[PART]), np.int64),
+            carray(pointer(held[DIMENSIONS]), (n, held[DIMENSION], DIMENSION_FIELDS), np.int64),
+            carray(pointer(data_of(held[MARKS])), (m, n), np.int32),
+            carray(pointer(data_of(held[BASE])), (n,), np.int64),
+        )
+        _fetch_add(mailbox + 8 * DONE, 1)
+
+
+@kernel(nb.void(nb.int64), stamp=STAMP, makes_arrays=True)
+def open_alone(mailbox):  # type: ignore[no-untyped-def]
+    """A batch begins, of which helpers are not told."""
+    held = carray(pointer(mailbox), (MAILBOX,), np.int64)
+    shards = carray(pointer(held[SHARDS]), (held[COUNT], FIELDS), np.int64)
+    shards[:, STATUS] = shards[:, MADE] = FRESH
+    _leave(mailbox + 8 * DONE, 0)
+    _leave(mailbox + 8 * NEXT, 0)
+
+
+@kernel(nb.void(nb.int64), stamp=STAMP, makes_arrays=True)
+def announce(mailbox):  # type: ignore[no-untyped-def]
+    """Let others begin with the batch that is in the mailbox."""
+    open_alone(mailbox)
+    _fetch_add(mailbox + 8 * BATCH, 1)
+
+
+@kernel(nb.int64(nb.int64, nb.int64[:, ::1]), stamp=STAMP, makes_arrays=True)
+def lead(mailbox, told):  # type: ignore[no-untyped-def]
+    """Take part in the batch, and wait until no shard is left; returns how many results there are, -1 if some shard
+    needs more. ``told`` receives for each shard its events, its results, and the next row of each stream."""
+    held = carray(pointer(mailbox), (MAILBOX,), np.int64)
+    work(mailbox)
+    while _look(mailbox + 8 * DONE) < held[COUNT]:
+        pass
+    shards, made = carray(pointer(held[SHARDS]), (held[COUNT], FIELDS), np.int64), np.int64(0)
+    for c in range(held[COUNT]):
+        told[c, 0], told[c, 1] = shards[c, EVENTS_HERE], shards[c, MADE]
+        lines = carray(pointer(shards[c, STREAMS]), (held[WIDTH], shards[c, LINE]), np.int64)
+        for s in range(held[WIDTH]):
+            told[c, 2 + s] = lines[s, NEXT_ROW]
+        made = made + shards[c, MADE] if made >= 0 and shards[c, STATUS] == FINISHED else np.int64(-1)
+    return made
+
+
+@kernel(nb.int64(nb.int64, nb.int64, nb.int64), stamp=STAMP, makes_arrays=True)
+def help_out(mailbox, seen, looks):  # type: ignore[no-untyped-def]
+    """Take part in batches as they come; returns the last one seen when there was none for some time."""
+    left = looks
+    while left > 0:
+        batch = _look(mailbox + 8 * BATCH)
+        if batch != seen:
+            seen = batch
+            work(mailbox)
+            left = looks
+        left -= 1
+    return seen
+
+
+class Team:
+    """The helpers of one engine; they end when it does."""
+
+    def __init__(self, helpers: int) -> None:
+        self.mailbox = np.zeros(MAILBOX, np.int64)
+        self._address = self.mailbox.ctypes.data
+        self.mailbox[NEXT] = 1 << 40  # there is no shard to be had
+        self._bell = threading.Condition()
+        self._asleep = [0]
+        for number in range(helpers):
+            arguments = (self.mailbox, self._bell, self._asleep)
+            threading.Thread(target=_help, args=arguments, name=f"eddy-{number}", daemon=True).start()
+        self._end = weakref.finalize(self, _dismiss, self.mailbox, self._bell)
+
+    def announce(self, events: int) -> None:
+        """Helpers may begin with the shards that the mailbox names, unless there is too little to do."""
+        if events < FEW:
+            open_alone(self._address)
+        elif self._asleep[0]:
+            with self._bell:
+                announce(self._address)
+                self._bell.notify_all()
+        else:
+            announce(self._address)
+
+    def lead(self, told: Any) -> int:
+        """Do what they have not, and wait for them; see `lead`."""
+        made: int = lead(self._address, told)
+        return made
+
+
+def _help(mailbox: Any, bell: threading.Condition, asleep: list[int]) -> None:
+    """A helper's life."""
+    address, seen = mailbox.ctypes.data, 0
+    while not mailbox[STOP]:
+        seen = help_out(address, seen, LOOKS)
+        with bell:
+            asleep[0] += 1
+            while mailbox[BATCH] == seen and not mailbox[STOP]:
+                bell.wait()
+            asleep[0] -= 1
+
+
+def _dismiss(mailbox: Any, bell: threading.Condition) -> None:
+    with bell:
+        mailbox[STOP] = 1
+        bell.notify_all()

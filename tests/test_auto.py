@@ -1,0 +1,180 @@
+"""Auto: it finds the better plan, leaves well alone, and does not fall for a wrong model twice."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from attrs import evolve
+
+import eddy
+from policies import Auto, Fixed, HybMig, ParallelTrack
+from policies.optimizer import Estimate, Graph
+from policies.optimizer.model import CostModel
+from policies.optimizer.moving import changing_seconds, moving_seconds, same
+
+CHAIN = ["A.x = B.x", "B.y = C.y"]
+
+
+def query(window=400):
+    streams = {name: eddy.Stream({"x": "int64", "y": "int64"}, window=eddy.Rows(window)) for name in "ABC"}
+    return eddy.Query(streams, where=CHAIN)
+
+
+def feed(phases, batches=30, rows=400, seed=5):
+    """Batches of all streams; a phase is how many values x and y have."""
+    random = np.random.default_rng(seed)
+    for x, y in phases:
+        for _ in range(batches):
+            yield {
+                name: {"x": random.integers(0, x, rows), "y": random.integers(0, y, rows)} for name in "ABC"
+            }
+
+
+def run(engine, batches):
+    rows = [engine.push_all(batch).rows for batch in batches]
+    return np.concatenate(rows)
+
+
+FIRST_BAD, SECOND_BAD = (20, 5_000), (5_000, 20)
+
+
+def test_it_finds_the_better_plan_and_finds_the_other_when_the_feed_has_changed():
+    """Both times without being told, with a reason that says what was gained; and the results are the same."""
+    phases = [FIRST_BAD, SECOND_BAD, FIRST_BAD]
+    engine, still = eddy.Eddy(query()), eddy.Eddy(query(), "(A B) C")
+    found, wanted = run(engine, feed(phases)), run(still, feed(phases))
+    plans = [decision.plan for decision in engine.decisions]
+    assert plans == ["A (B C)", "(A B) C", "A (B C)"] and engine.plan == "A (B C)"
+    assert [decision.outcome for decision in engine.decisions] == ["changed"] * 3
+    assert all("ns an event become" in decision.reason for decision in engine.decisions)
+    assert all(decision.believed_gain > 0.5 * decision.believed_cost for decision in engine.decisions)
+    assert still.plan == "(A B) C" and not still.decisions
+    assert sorted(map(tuple, found.tolist())) == sorted(map(tuple, wanted.tolist()))
+
+
+def test_it_leaves_a_plan_alone_that_is_the_best():
+    """From the beginning, and for as long as nothing happens."""
+    engine = eddy.Eddy(query(), "A (B C)", routing=Auto())
+    run(engine, feed([FIRST_BAD], 120))
+    assert engine.plan == "A (B C)" and not engine.decisions
+
+
+def test_between_plans_that_cost_alike_it_does_not_waver():
+    """All joins are alike, so whatever a sample says is chance."""
+    engine = eddy.Eddy(query(), routing=Auto(every=2_000))
+    run(engine, feed([(400, 400)], 120))
+    assert len(engine.decisions) <= 1
+
+
+def test_the_same_seed_decides_alike():
+    """Time is the model's: no clock has a say."""
+    logs = []
+    for _ in range(2):
+        engine = eddy.Eddy(query(), seed=3)
+        run(engine, feed([FIRST_BAD, SECOND_BAD]))
+        logs.append([(d.events, d.plan, d.reason) for d in engine.decisions])
+    assert logs[0] == logs[1] and logs[0]
+
+
+def test_it_keeps_within_pins_and_only_advises_where_told():
+    """A pin leaves no other plan here; advice is logged and not followed."""
+    pinned = eddy.Eddy(query(), "(A B) C", routing=Auto())
+    pinned.pin("(A B)")
+    run(pinned, feed([FIRST_BAD]))
+    assert pinned.plan == "(A B) C" and not pinned.decisions
+    advised = eddy.Eddy(query(), "(A B) C", routing=Auto(), advise=True)
+    run(advised, feed([FIRST_BAD]))
+    assert advised.plan == "(A B) C"
+    assert {(d.plan, d.outcome) for d in advised.decisions} == {("A (B C)", "advised")}
+
+
+def test_a_plan_that_is_given_stays_and_none_is_chosen():
+    """The default: a plan means Fixed, none means Auto; after a restart an engine goes on as it did."""
+    assert eddy.Eddy(query(), "(A B) C").routing == Fixed()
+    assert isinstance(eddy.Eddy(query()).routing, Auto)
+
+
+def test_an_engine_that_chooses_goes_on_to_after_a_restart(tmp_path):
+    """The plan it came to is kept, and so is the habit."""
+    engine = eddy.Eddy(query())
+    run(engine, feed([FIRST_BAD]))
+    engine.save(tmp_path / "snapshot")
+    again = eddy.Eddy.load(tmp_path / "snapshot")
+    assert again.plan == "A (B C)" and isinstance(again.routing, Auto)
+    run(again, feed([SECOND_BAD]))
+    assert again.plan == "(A B) C"
+
+
+def test_a_change_that_did_not_bring_what_was_believed_makes_it_stricter():
+    """Twice the gain is asked for, the plan has to wait; a change that did bring it makes up for one that did not."""
+    engine = eddy.Eddy(query(), "(A B) C")
+    run(engine, feed([FIRST_BAD], 5))
+    auto = Auto()
+    auto.begin(("A", "B", "C"), 0)
+    auto._believed, auto._again = (0.0, "(A B) C"), 0  # no event takes no time
+    auto.choose(engine.view())
+    assert auto._strictness == 2.0 and auto._barred["(A B) C"] > engine.statistics().events
+    auto._believed, auto._again, auto._since = (1.0, "(A B) C"), 0, 1.0  # each takes less than a second
+    auto.choose(engine.view())
+    assert auto._strictness == 1.0
+
+
+def test_where_much_is_asked_for_it_stays():
+    """The same engine and feed as above, but no change is worth so much."""
+    engine = eddy.Eddy(query(), routing=Auto(model=CostModel(change=1e6)))
+    run(engine, feed([FIRST_BAD, SECOND_BAD]))
+    assert engine.plan == "(A B) C" and not engine.decisions
+
+
+# -- what a change costs -----------------------------------------------------------------------------------------
+
+
+def chain_estimate():
+    graph = Graph(("A", "B", "C"), (frozenset("AB"), frozenset("BC")))
+    known = {frozenset("AB"): 50_000.0, frozenset("BC"): 10.0}
+    return Estimate(graph, dict.fromkeys("ABC", 1 / 3), dict.fromkeys("ABC", 1000.0), known)
+
+
+def test_only_states_that_are_new_cost_something():
+    """Composites of B C are made once; that the other plan has A B costs nothing in this direction."""
+    believed, model = chain_estimate(), CostModel(change=0.0)
+    there = moving_seconds("(A B) C", "A (B C)", believed, model, "Jisc", 1e5)
+    back = moving_seconds("A (B C)", "(A B) C", believed, model, "Jisc", 1e5)
+    assert back == pytest.approx(5_000 * there)
+    assert moving_seconds("(A B) C", "(A B) C", believed, model, "Jisc", 1e5) == 0.0
+    assert moving_seconds("(A B) C", "A: B C | B: A C | C: B A", believed, model, "Jisc", 1e5) == 0.0
+
+
+@pytest.mark.parametrize("technique", [ParallelTrack(), HybMig()])
+def test_techniques_that_run_two_plans_cost_as_long_as_they_do(technique):
+    """The longer the windows, the more a change has to bring."""
+    believed, model, name = chain_estimate(), CostModel(), type(technique).__name__
+    short, long = (moving_seconds("(A B) C", "A (B C)", believed, model, name, h) for h in (1e3, 1e6))
+    assert long > 100 * short > 0
+
+
+def test_only_joins_that_would_change_are_at_stake():
+    """Of two plans with a join in common that join does not count; left and right make no other plan."""
+    graph = Graph(tuple("ABCD"), (frozenset("ABCD"),))
+    believed = Estimate(graph, dict.fromkeys("ABCD", 0.25), dict.fromkeys("ABCD", 500.0))
+    model = CostModel()
+    part = changing_seconds("((A B) C) D", "((A B) D) C", believed, model)
+    whole = changing_seconds("((A B) C) D", "((C D) A) B", believed, model)
+    assert 0 < part < whole
+    assert changing_seconds("((A B) C) D", "D (C (B A))", believed, model) == 0.0
+    assert same("((A B) C) D", "D (C (B A))") and not same("((A B) C) D", "((A C) B) D")
+
+
+def test_options_are_checked():
+    """Before anything begins."""
+    for wrong in (
+        {"every": 0},
+        {"gain": -0.1},
+        {"gain": 1.0},
+        {"drift": 0.0},
+        {"overhead": 0.0},
+        {"shape": "odd"},
+    ):
+        with pytest.raises(ValueError):
+            Auto(**wrong)
+    assert evolve(Auto(), gain=0.3).gain == 0.3
