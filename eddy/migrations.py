@@ -81,8 +81,8 @@ class Migrations:
 
     # -- beginning -------------------------------------------------------------------------------------------------
 
-    def begin(self, plan: Plan) -> Chronicle:
-        """Change to a plan; where that fails before anything has changed, nothing has."""
+    def begin(self, plan: Plan) -> Callable[[], float]:
+        """Change to a plan; where that fails before anything has changed, nothing has. Returns what tells its seconds."""
         engine = self._engine
         change, tracks = self._change(plan), engine._router.tracks
         self._changes.append(change)
@@ -95,7 +95,7 @@ class Migrations:
             raise
         for other in self._changes[:-1]:
             other.boxed = None  # a black box for a plan that nobody wants any more
-        return change.chronicle
+        return lambda: change.chronicle.seconds
 
     def resume(self) -> None:
         """After loading a snapshot, composites are holes: that is a change under way, to the plan itself."""

@@ -50,17 +50,19 @@ class CrewChanges:
         for changes in self._each:
             changes.check_none_held()
 
-    def begin(self, plan: Plan) -> None:
-        """Change every shard's plan."""
+    def begin(self, plan: Plan) -> Callable[[], float]:
+        """Change every shard's plan; returns what tells how long that takes all of them."""
         self._crew.settle()
         self._engine._handout.seal()  # a technique may put other rows in place of those that results still name
+        each: list[Callable[[], float]] = []
         try:
             for shard in self._crew.shards:
                 shard.engine._events = self._engine._events
-                shard.engine._change(plan)
+                each.append(shard.engine._change(plan))
         except BaseException as error:
             self._engine._broken = error
             raise
+        return lambda: sum(seconds() for seconds in each)
 
     def resume(self) -> None:
         """Shards have begun by themselves."""
