@@ -134,7 +134,7 @@ class Flights:
         """New York has three airports, so their keys are heavy: a sample shows that."""
         import eddy.spark
 
-        policies = {"routing": Auto(), "migration": Jisc(background=256)}
+        policies: dict[str, Any] = {"routing": Auto(), "migration": Jisc(background=256)}
         return eddy.spark.join(query, frames, self.partitions, rows=sizes, sample=SAMPLE, **policies)
 
     def _check(self, query: Query, frames: dict[str, DataFrame], found: DataFrame) -> None:
