@@ -30,7 +30,11 @@ PAGES = {
     for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 }
 README = PAGES["README.md"]
-FIGURES = {"README.md": table.RESULTS, "docs/migration.md": table.RESULTS.with_name("results_migration.json")}
+FIGURES = {
+    "README.md": table.RESULTS,
+    "docs/migration.md": table.RESULTS.with_name("results_migration.json"),
+    "docs/scaling.md": table.RESULTS.with_name("results_scaling.json"),
+}
 TECHNIQUES = [
     kind
     for kind in vars(policies).values()
