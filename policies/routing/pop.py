@@ -38,7 +38,7 @@ class Pop(Routing):
 
     every: int = field(default=1000, validator=validators.ge(1))
     absent: str = absent_field
-    overhead: float = field(default=0.02, validator=validators.gt(0.0))
+    overhead: float = field(default=0.03, validator=validators.gt(0.0))
     gain: float = field(default=0.05, validator=[validators.ge(0.0), validators.lt(1.0)])
     literal: bool = False
     checks: int = field(init=False, default=0)
