@@ -13,6 +13,16 @@ from eddy.spark.ship import archive
 
 ROOT = Path(__file__).parents[1]
 
+FRESH = """
+import json, os, sys
+sys.path.insert(0, sys.argv[1])
+import eddy.spark
+ours = [m for name, m in sys.modules.items() if name.split(".")[0] in ("eddy", "policies", "stairs")]
+found = {id(v): v for m in ours for v in vars(m).values() if hasattr(getattr(v, "_cache", None), "_cache_file")}
+compiled = [kernel.py_func.__qualname__ for kernel in found.values() if sum(kernel.stats.cache_misses.values())]
+print(json.dumps([os.path.dirname(os.path.dirname(eddy.__file__)), len(found), compiled]))
+"""
+
 JOB = """
 import collections, json, sys
 import eddy, eddy.spark
@@ -56,6 +66,7 @@ print(json.dumps({
     "joined": joined,
     "driver": eddy.__file__,
 }))
+spark.stop()
 """
 
 
@@ -69,9 +80,25 @@ def test_the_archive_has_the_packages_and_their_kernels():
     assert not any(name.startswith("tests/") for name in names)
 
 
+def test_nothing_is_compiled_from_the_archive(tmp_path):
+    """A process that has nothing else takes every kernel from it."""
+    with zipfile.ZipFile(archive()) as file:
+        file.extractall(tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-c", FRESH, str(tmp_path)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+    assert done.returncode == 0, done.stderr
+    home, kernels, compiled = json.loads(done.stdout)
+    assert Path(home) == tmp_path and kernels > 40 and compiled == []
+
+
 def test_four_cold_workers_of_a_cluster(tmp_path):
     """They run what was shipped, compile nothing, and give the right results."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "SPARK_WORKER_DIR": str(tmp_path / "work")}
     done = subprocess.run(
         [sys.executable, "-c", JOB], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=400
     )

@@ -79,22 +79,27 @@ def _sources() -> Iterator[tuple[str, Path]]:
 
 def _kernels() -> Iterator[tuple[str, Path]]:
     """The files of Numba's cache, under the names that they have beside the sources."""
-    for package, home in _homes():
-        for module in [m for name, m in sys.modules.items() if name.split(".")[0] == package]:
-            for folder, stem in _caches(module):
-                beside = Path(str(module.__file__)).parent.relative_to(home) / "__pycache__"
-                for path in folder.glob(f"{stem}*"):
-                    if path.suffix in KERNELS:
-                        yield f"{package}/{beside.as_posix()}/{path.name}", path
+    homes = dict(_homes())
+    seen: set[Path] = set()
+    for module in [m for name, m in list(sys.modules.items()) if name.split(".")[0] in homes]:
+        for source, index in _caches(module):
+            package = next((name for name, home in homes.items() if home in source.parents), None)
+            if package is None or index in seen:
+                continue
+            seen.add(index)
+            beside = Path(package) / source.parent.relative_to(homes[package]) / "__pycache__"
+            stem = index.name.removesuffix(".nbi")
+            for path in index.parent.iterdir():
+                if path.name.startswith(stem) and path.suffix in KERNELS:
+                    yield (beside / path.name).as_posix(), path
 
 
-def _caches(module: ModuleType) -> Iterator[tuple[Path, str]]:
-    """Where Numba keeps the kernels of a module, and how their files' names begin."""
+def _caches(module: ModuleType) -> Iterator[tuple[Path, Path]]:
+    """For the kernels that a module has, wherever they were made: their source, and their index in Numba's cache."""
     for value in vars(module).values():
         cache: Any = getattr(value, "_cache", None)
-        if getattr(value, "__module__", None) == module.__name__ and hasattr(cache, "_cache_file"):
-            index = Path(cache._cache_file._index_path)
-            yield index.parent, index.name.removesuffix(".nbi")
+        if hasattr(cache, "_cache_file"):
+            yield Path(value.py_func.__code__.co_filename), Path(cache._cache_file._index_path)
 
 
 def sent(job: bytes, archive: str | None, tally: Any = None) -> Callable[..., Iterator[Any]]:
