@@ -134,13 +134,8 @@ class Flights:
         """New York has three airports, so their keys are heavy: a sample shows that."""
         import eddy.spark
 
-<<<<<<< HEAD
-        policies: dict[str, Any] = {"routing": Auto(), "migration": Jisc(background=256)}
-        return eddy.spark.join(query, frames, self.partitions, rows=sizes, sample=SAMPLE, **policies)
-=======
         options: dict[str, Any] = {"routing": Auto(), "migration": Jisc(background=256)}
         return eddy.spark.join(query, frames, self.partitions, rows=sizes, sample=SAMPLE, **options)
->>>>>>> spark
 
     def _check(self, query: Query, frames: dict[str, DataFrame], found: DataFrame) -> None:
         """Count every result of both joins by a hash of all its columns."""
