@@ -28,7 +28,7 @@ demo: $(COMPILED)
 	    $(if $(SEED),--seed $(SEED)) $(if $(PARTITIONS),--partitions $(PARTITIONS))
 
 test: $(COMPILED)
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadgroup $(ARGS)
 
 bench: $(COMPILED)
 	@$(BIN)/python -m pytest benchmarks --benchmark-only $(ARGS)

@@ -22,6 +22,7 @@ PAGES = {
     ROOT / "docs" / "migration.md": RESULTS.with_name("results_migration.json"),
     ROOT / "docs" / "feedback.md": RESULTS.with_name("results_feedback.json"),
     ROOT / "docs" / "routing.md": RESULTS.with_name("results_routing.json"),
+    ROOT / "docs" / "scaling.md": RESULTS.with_name("results_scaling.json"),
 }
 """Pages with figures, and the results that these are from."""
 BEGIN = "<!-- figures: written by python -m benchmarks.table --write -->"

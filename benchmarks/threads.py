@@ -6,37 +6,75 @@ with a processor for each thread does the ratio mean anything.
 
 from __future__ import annotations
 
+import argparse
+import os
+import platform
+import sys
 import time
+from collections.abc import Iterator
+from pathlib import Path
 
-from benchmarks.ratio import Race, Timings
+from benchmarks.ratio import Race, table, write
 from benchmarks.sides import BATCH, build, push_all
+from benchmarks.targets import Line
 from benchmarks.workloads import Workload
 
+RESULTS = Path(__file__).with_name("results_scaling.json")
 GOAL = 1.7
 """Times one thread, with two."""
 
 
-def race(work: Workload, threads: int = 2, batches: int = 16) -> tuple[Race, int]:
+WORKLOADS = {
+    "4 streams, 10,000 keys, batches of 4,096": (Workload(4, 10_000, 10_000), BATCH),
+    "4 streams, 10,000 keys, batches of 32,768": (Workload(4, 10_000, 10_000), 8 * BATCH),
+    "4 streams, 5,000 keys, batches of 4,096": (Workload(4, 10_000, 5_000), BATCH),
+}
+"""The first has the goal; the others show what more work for each batch brings."""
+
+
+def race(work: Workload, size: int, threads: int = 2) -> tuple[Race, int]:
     """Engines with one thread and with several, warm; returns the race and the events of a chunk."""
-    engines = {"1": build(work), str(threads): build(work, threads=threads)}
+    engines = {"1": build(work, size), str(threads): build(work, size, threads=threads)}
     steps = {name: push_all(engine) for name, engine in engines.items()}
+    events = max(16 * BATCH, 2 * size)
 
-    def forms(events: int) -> dict[str, object]:
-        return dict.fromkeys(steps, work.batches(work.chunk(events), BATCH))
+    def forms() -> dict[str, object]:
+        return dict.fromkeys(steps, work.batches(work.chunk(events), size))
 
-    fill = Race(steps, lambda: forms(8 * BATCH))
-    fill.run(-(-work.warm // (8 * BATCH)))
-    contest = Race(steps, lambda: forms(batches * BATCH), clock=time.perf_counter)
-    contest.warm(2)
-    return contest, batches * BATCH
+    contest = Race(steps, forms, clock=time.perf_counter)
+    contest.warm(2 + -(-work.warm // events))
+    return contest, events
 
 
-def measure(work: Workload, threads: int = 2, rounds: int = 40) -> Timings:
-    contest, events = race(work, threads)
-    contest.run(rounds)
-    return contest.timings(events)
+def lines(rounds: int = 30, threads: int = 2) -> Iterator[Line]:
+    """How many times as fast as one thread."""
+    for name, (work, size) in WORKLOADS.items():
+        contest, events = race(work, size, threads)
+        contest.run(rounds)
+        timings = contest.timings(events)
+        low, high = timings.spread(str(threads), "1")
+        rates = ", ".join(f"{side} {timings.rate(side):.1f}" for side in timings.seconds)
+        note = f"quartiles {low:.2f}-{high:.2f}; million events/s by threads: {rates}"
+        ratio = timings.ratio(str(threads), "1")
+        yield Line(f"{threads} threads, {name}", ratio, "times", GOAL, at_least=True, note=note)
+
+
+def main() -> int:
+    arguments = argparse.ArgumentParser(prog="python -m benchmarks.threads", description=__doc__)
+    arguments.add_argument("--write", action="store_true", help="keep the figures in results_scaling.json")
+    arguments.add_argument("--rounds", type=int, default=30, help="chunks that are timed")
+    chosen = arguments.parse_args()
+    found = list(lines(chosen.rounds))
+    print(table(("what", "measured", "goal", "", "note"), [line.cells() for line in found], left=(0, 4)))
+    if chosen.write:
+        figures = {
+            line.what: {"measured": round(line.measured, 3), "target": line.target, "unit": line.unit}
+            | {"passed": line.passed, "note": line.note}
+            for line in found
+        }
+        write(RESULTS, {"targets": figures, "machine": f"{platform.machine()}, {os.cpu_count()} processors"})
+    return 0
 
 
 if __name__ == "__main__":
-    t = measure(Workload(4, 10_000, 10_000))
-    print(t.rate("1"), t.rate("2"), t.ratio("2", "1"), t.spread("2", "1"))
+    sys.exit(main())

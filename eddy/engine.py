@@ -389,10 +389,10 @@ class Eddy:
     def _change(self, plan: Plan) -> Callable[[], float]:
         """Change to another plan; returns what tells how long the migration takes."""
         self._workshop.check(self.feedback, plan)
-        cost = self._changes.begin(plan)
+        seconds = self._changes.begin(plan)
         self._plan = plan
         self._migrations += 1
-        return cost
+        return seconds
 
     def pin(self, part: str) -> None:
         """Keep a sub-plan such as "(A B)": from now on every plan has it, whoever chooses it.

@@ -82,7 +82,7 @@ class Migrations:
     # -- beginning -------------------------------------------------------------------------------------------------
 
     def begin(self, plan: Plan) -> Callable[[], float]:
-        """Change to a plan; where that fails before anything has changed, nothing has."""
+        """Change to a plan; where that fails before anything has changed, nothing has. Returns what its seconds are."""
         engine = self._engine
         change, tracks = self._change(plan), engine._router.tracks
         self._changes.append(change)

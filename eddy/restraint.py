@@ -21,7 +21,7 @@ most: twice as many each time that it paid."""
 ENOUGH = 64
 """Entries that must have been judged before that is said to be plain."""
 
-FILLING = 16
+FILLING = 64
 """Batches in which only what is rare is told, unless the windows turn over sooner: till then rows wait for partners
 that are still to come, and have few to be spared."""
 

@@ -51,18 +51,18 @@ class CrewChanges:
             changes.check_none_held()
 
     def begin(self, plan: Plan) -> Callable[[], float]:
-        """Change every shard's plan; returns what tells how long that takes, all shards together."""
+        """Change every shard's plan; returns what tells how long that takes all of them."""
         self._crew.settle()
         self._engine._handout.seal()  # a technique may put other rows in place of those that results still name
-        costs = []
+        each: list[Callable[[], float]] = []
         try:
             for shard in self._crew.shards:
                 shard.engine._events = self._engine._events
-                costs.append(shard.engine._change(plan))
+                each.append(shard.engine._change(plan))
         except BaseException as error:
             self._engine._broken = error
             raise
-        return lambda: sum(cost() for cost in costs)
+        return lambda: sum(seconds() for seconds in each)
 
     def resume(self) -> None:
         """Shards have begun by themselves."""

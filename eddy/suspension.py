@@ -74,6 +74,8 @@ class Suspension:
         """What the kernel that begins a batch knows of them."""
         self.watching = False
         """Whether nodes are visited."""
+        self._asleep = self._slept = 0
+        """Batches for which nothing is to be done, and how many there were when that began."""
         self._visited: frozenset[int] = frozenset()
         """Streams whose rows may wait."""
         self._rows: dict[int, Unit] = {}
@@ -114,10 +116,15 @@ class Suspension:
 
     def prepare(self) -> None:
         """A batch is about to begin: see what plan there is, and whether anything is to be watched."""
-        self._begun, self._spent = self.clock(), self.seconds
         self.look()
         assert self._programs is not None
         track = self.router.tracks[-1]
+        if self._asleep:
+            self._asleep -= 1
+            if self._asleep:
+                return
+            self._wake_up()
+        self._begun, self._spent = self.clock(), self.seconds
         self.visits.whole = all(stair.complete for stair in track.stairs.values())
         self.watching = bool(self.visits.pending) or any(
             edge.resting == 0 or edge.blacklist.waiting for edge in self._edges
@@ -128,10 +135,11 @@ class Suspension:
         """See whether the plan is another: then what waits is judged under it when its stream is next visited."""
         track = self.router.tracks[-1]
         alone = len(self.router.tracks) == 1 and track.hybrid is None and track.born is None
-        known = self._programs is not None and any(track.program is program for program in self._programs)
+        known = self._programs is not None and track.program in self._programs
         if not known or alone is not self._alone:
             self.put_by()
             self._design(track, alone)
+            self._asleep = 0
 
     def _design(self, track: Track, alone: bool) -> None:
         schedule: Sequence[Halt | Unit] = track.halts
@@ -193,8 +201,8 @@ class Suspension:
     def begin(self, lows: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
         """Begin a batch: what has left its window need not wait any longer."""
         if not self.watching:
-            for edge in self._edges:
-                edge.resting = max(0, edge.resting - 1)
+            if not self._asleep and self._edges:
+                self._sleep()
             return
         start, floor = self.clock(), self.router.floor
         self.visits.begin()
@@ -207,6 +215,16 @@ class Suspension:
             if self.visits.whole:
                 suspend_late(self.units, floor)
         self.visits.bill(self._edges, start)
+
+    def _sleep(self) -> None:
+        """All edges rest, and nothing waits: nothing is to be done until one of them has rested."""
+        self._asleep = self._slept = min(edge.resting for edge in self._edges)
+
+    def _wake_up(self) -> None:
+        for edge in self._edges:
+            edge.resting -= self._slept
+            if edge.resting == 0:
+                edge.review()
 
     def _begin_blacklists(
         self, floor: NDArray[np.int32], lows: NDArray[np.int64], counts: NDArray[np.int64]
@@ -245,6 +263,8 @@ class Suspension:
 
     def done(self, events: int) -> None:
         """A batch is over: see what it made, and what it took."""
+        if self._asleep:
+            return
         work = float(events)
         for unit in self.units:
             if unit.stair is not None:

@@ -22,6 +22,9 @@ from policies.routing.view import StairView, StepView, View
 if TYPE_CHECKING:
     from eddy.engine import Eddy
 
+Label = tuple[tuple[str, ...], tuple[str, ...]]
+"""The streams of entries that probe, and those of the STAIR that they probe."""
+
 
 def graph_of(query: Query, joins: str) -> Graph:
     """The join graph of a query."""
@@ -56,6 +59,7 @@ class Watch:
         self._seconds, self._batches = 0.0, 0
         self._matched = 0
         self._counted: WeakKeyDictionary[Program, NDArray[np.int64]] = WeakKeyDictionary()
+        self._labels: WeakKeyDictionary[Program, list[Label | None]] = WeakKeyDictionary()
 
     @property
     def matches(self) -> int:
@@ -129,20 +133,30 @@ class Watch:
 
     def _steps(self, since: bool = True) -> tuple[StepView, ...]:
         """The steps of the plan that runs, since it was bound to its STAIRs or since the last look."""
-        names = self._engine.query.names
-        found: dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[int, int]] = {}
+        found: dict[Label, tuple[int, int]] = {}
         for program in self._engine._router.programs:
             counts = program.counts
             if since and (before := self._counted.get(program)) is not None:
                 counts -= before
-            for hop, (probes, matches) in zip(program.hops, counts.tolist(), strict=True):
-                if hop.step.duty is None:  # else it belongs to a plan that is being left
-                    source = tuple(names[s] for s in _path(hop.step.source))
-                    step = source, tuple(names[s] for s in hop.step.target.streams)
+            for step, (probes, matches) in zip(self._labels_of(program), counts.tolist(), strict=True):
+                if step is not None:
                     # Where rows of a stream take several ways, these may have a step in common.
                     known = found.get(step, (0, 0))
                     found[step] = known[0] + probes, known[1] + matches
         return tuple(StepView(*step, *count) for step, count in found.items())
+
+    def _labels_of(self, program: Program) -> list[Label | None]:
+        """What probes what, for each hop of a program; None where it belongs to a plan that is being left."""
+        known = self._labels.get(program)
+        if known is None:
+            names = self._engine.query.names
+            known = self._labels[program] = [
+                (tuple(names[s] for s in _path(step.source)), tuple(names[s] for s in step.target.streams))
+                if step.duty is None
+                else None
+                for step in (hop.step for hop in program.hops)
+            ]
+        return known
 
     def _stairs(self) -> tuple[StairView, ...]:
         names, track = self._engine.query.names, self._engine._router.tracks[-1]

@@ -1,4 +1,4 @@
-"""What all tests share: how hypothesis searches.
+"""What all tests share: how hypothesis searches, and who runs together.
 
 A kernel may compile on its first call, so there are no deadlines; whole feeds are drawn, and they are large.
 `make test` tries the same examples each time, so that its verdict is the change's and not the day's;
@@ -7,6 +7,7 @@ A kernel may compile on its first call, so there are no deadlines; whole feeds a
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 COMMON = {
@@ -26,3 +27,11 @@ settings.register_profile(
 )
 settings.register_profile("thorough", max_examples=2000, **COMMON)
 settings.load_profile(os.environ.get("EDDY_TESTS", "repeatable"))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Where tests run side by side, those on Spark stay together: one session serves them all."""
+    for item in items:
+        if "spark" in item.fixturenames or item.path.name.startswith(("test_spark", "test_demo_flights")):
+            item.add_marker(pytest.mark.xdist_group("spark"))

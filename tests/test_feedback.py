@@ -222,9 +222,11 @@ def test_what_does_not_pay_rests_and_tries_again():
     engine.push("C", {"ts": [0], "y": [1]})
     rested = []
     for ts in range(160):
-        engine.push_all({"A": {"ts": [ts] * 50, "x": [ts] * 50, "y": [1] * 50}, "B": {"ts": [ts], "x": [ts]}})
+        rows = {"A": {"ts": [ts] * 50, "x": [ts] * 50, "y": [1] * 50}}
+        rows["B"] = {"ts": [ts] * 50, "x": [ts, *[-1] * 49]}
+        engine.push_all(rows)
         rested.append(all(edge.resting for edge in engine.statistics().feedback.edges))
-    assert not rested[0] and sum(rested) > 100 and rested.count(False) > 5
+    assert not rested[0] and sum(rested) > 100 and rested.count(False) >= 4
     assert True in rested[:20] and False in rested[rested.index(True) :]
     assert engine.statistics().results == 160 * 50
     assert not any(edge.resting for edge in _fed(TIRELESS).statistics().feedback.edges)

@@ -82,12 +82,13 @@ class World:
                 self.fan_out[pair] = rng.expovariate(1)
         arrivals = {name: 0 if name in self.graph.static else rng.randrange(2000) for name in names}
         self.events += sum(arrivals.values())
-        fan_out = dict(self.fan_out)
+        fan_out, live = dict(self.fan_out), {name: rng.randrange(100, 5000) for name in names}
 
         def sample(start, path):
             means, mean = [], 1.0
             for i, name in enumerate(path):
-                mean *= min(fan_out[other, name] for other in (start, *path[:i]))
+                linked = self.graph.linked((start, *path[:i]), (name,))
+                mean *= min(fan_out[other, name] for other in (start, *path[:i])) if linked else live[name]
                 means.append(mean)
             return tuple(means)
 
@@ -100,7 +101,6 @@ class World:
             for target in {step.target for step in steps if len(step.target) > 1}
         ]
         distinct = {(n, c): rng.randrange(1000) for c, ms in enumerate(self.graph.classes) for n in ms}
-        live = {name: rng.randrange(5000) for name in names}
         seconds = rng.random()
         return View(
             self.graph, self.plan, self.events, arrivals, live, distinct, tuple(steps), tuple(stairs), sample,

@@ -72,7 +72,7 @@ def test_where_windows_are_small_the_answer_is_exact(first):
     compared = 0
     for seed in range(first, first + 20):
         pick = Pick(seed)
-        case = evolve(small(pick, migrations=10), feedback=NoFeedback())
+        case = evolve(small(pick, migrations=10), feedback=NoFeedback(), threads=1)
         engine = follow(case, make_engine(case), expected(case))
         live, view = live_rows(case, engine), engine.view()
         assert view.live == {name: len(rows) for name, rows in live.items()}

@@ -12,7 +12,7 @@ from policies.feedback.base import Edge, Feedback
 SHORTEST, LONGEST = 64, 4096
 """Batches that an edge rests: four times as many each time that it did not pay."""
 
-WORTH = 1.25
+WORTH = 2.0
 """Composites that are not made take no memory either: for that judging may take so many times what it spares."""
 
 
@@ -32,7 +32,7 @@ class Mns(Feedback):
     ``detect="bloom"`` looks for parts of a key in Bloom filters instead of leaves and directories: they take a tenth of
     the space of directories, and miss some of what could wait.
 
-    Where judging takes more time than it spares, an edge rests and tries again later (``restraint=False``: it never
+    Where judging takes more time than it is worth, an edge rests and tries again later (``restraint=False``: it never
     rests).
     """
 
@@ -67,7 +67,7 @@ class Mns(Feedback):
         return attributes if components == 1 or attributes else None
 
     def rest(self, edge: Edge) -> int:
-        """Rest where it has taken more time than it has spared, and more than memory is worth."""
+        """Rest where it has taken more time than it was worth."""
         spared = (edge.failed - edge.returned) * edge.worth
         if not self.restraint or edge.seconds <= WORTH * spared:
             return 0

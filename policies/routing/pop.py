@@ -12,7 +12,7 @@ from policies.routing.base import Routing
 from policies.routing.reoptimizer import Reading, Reoptimizer, absent_field
 from policies.routing.view import View
 
-LOOK, PLAN = 1.5e-5, 7e-5
+LOOK, PLAN = 1.5e-5, 1e-4
 """Seconds that looking takes for each step of the plan, and planning for each that a plan can have, and some more."""
 CAUTIOUS = 8.0
 """How many times as much time has to be earned for what was in vain before."""

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 ABSENT = ("sample", "supersets")
 """Where cardinalities come from that the running plan does not show: index sampling, or Algorithm 2."""
 
+VERIFIED = 3
+"""How many times orders are verified and made again at the most."""
+
 absent_field = field(default="sample", validator=validators.in_(ABSENT))
 
 
@@ -108,10 +111,16 @@ class Reoptimizer:
         old, starts = self.plans or orders_of(view), list(starts)
         believed = estimate(view, both_ways=False) if self.absent == "sample" else None
         fresh, saved, total = self._planned(view, reading, believed, old, starts)
-        if old and believed is not None and saved > max(gain * total, least):
-            for plans in (old, [fresh.get(plan.start, plan) for plan in old]):
-                believed = verify(believed, view, text_of(plans, view))
+        seen = text_of(old, view)
+        for _ in range(VERIFIED):
+            if not old or believed is None or saved <= max(gain * total, least):
+                break
+            believed = verify(believed, view, seen)
+            seen = text_of([fresh.get(plan.start, plan) for plan in old], view)
+            believed = verify(believed, view, seen)
             fresh, saved, total = self._planned(view, reading, believed, old, starts)
+            if text_of([fresh.get(plan.start, plan) for plan in old], view) == seen:
+                break
         if old and saved <= max(gain * total, least):
             self.plans = [_widened(plan, reading) if plan.start in fresh else plan for plan in old]
             return False
