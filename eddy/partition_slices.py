@@ -19,8 +19,6 @@ from eddy.query import Query
 from eddy.types import Array
 from eddy.windows import Range, Rows, Tumbling, uses_time
 
-LATEST = np.iinfo(np.int64).max
-
 
 @frozen
 class Slices:

@@ -32,8 +32,6 @@ from eddy.query import Query
 
 FOLDER = "eddy"
 HEADER, ENGINE, PENDING = "header.json", "engine.eddy", "pending.arrow"
-EMPTY = -1
-"""The version of what is loaded before the first micro-batch."""
 
 
 @frozen
