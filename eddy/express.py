@@ -30,6 +30,12 @@ if TYPE_CHECKING:
 
 NDARRAY = id(np.ndarray)
 
+LARGEST = 1 << 14
+"""Events of a batch that there is room for: beyond that what Python costs is next to nothing."""
+
+PATIENCE = 16
+"""Pushes that go the long way before another try, where the first batch could not take the short one."""
+
 
 class Express:
     """Takes what it can of an engine's pushes."""
@@ -43,31 +49,24 @@ class Express:
 
     def push(self, batches: Mapping[str, Any]) -> Result | None:
         """The results of a push; None, and nothing has changed, if it must take the long way."""
-        engine, lane = self._engine, self._lane
+        engine, lane, opened = self._engine, self._lane, False
         if self._never or type(batches) is not dict or not engine._changes.quiet or engine._steering.due:
             return None
         if lane is None or not lane.fits():
-            lane = self._lane = self._open()
+            self._lane, lane, opened = None, self._open(), True
         if lane is None or lane.router.reviews_next:
             return None
-        handles: list[int] = []
-        held: list[Any] = []
-        for name, columns, absent in lane.columns:
-            batch = batches.get(name)
-            if batch is None:
-                handles += absent
-                continue
-            if type(batch) is not dict or len(batch) != len(absent):
-                return None
-            try:
-                values = columns(batch)
-            except KeyError:
-                return None
-            held.append(values)  # for as long as its handle is used
-            handles += map(id, values)
-        if len(held) != len(batches) or not lane.admit(handles, engine._intake.now):
+        handles, _held = _handles(lane, batches)
+        if handles is None or not lane.admit(handles, engine._intake.now):
+            self._wait = PATIENCE if opened else 0
             return None
+        self._lane = lane
         return self._process(lane)
+
+    @property
+    def nbytes(self) -> int:
+        """Arrays that it holds for itself."""
+        return 0 if self._lane is None else self._lane.nbytes
 
     def _open(self) -> Lane | None:
         """A lane, if the engine is in its ordinary state now."""
@@ -101,6 +100,29 @@ class Express:
         engine._results += result.count
         engine._seconds += time.perf_counter() - start
         return handout.give(result)
+
+
+def _handles(lane: Lane, batches: Mapping[str, Any]) -> tuple[list[int] | None, list[Any]]:
+    """The handles of the columns of all streams, and the columns: kept for as long as their handles are used.
+
+    No handles if there is anything else in the batches, or less.
+    """
+    handles: list[int] = []
+    held: list[Any] = []
+    for name, columns, absent in lane.columns:
+        batch = batches.get(name)
+        if batch is None:
+            handles += absent
+            continue
+        if type(batch) is not dict or len(batch) != len(absent):
+            return None, held
+        try:
+            values = columns(batch)
+        except KeyError:
+            return None, held
+        held.append(values)
+        handles += map(id, values)
+    return (handles if len(held) == len(batches) else None), held
 
 
 def _is_plain(engine: Eddy) -> bool:
@@ -142,7 +164,8 @@ class Lane:
         self._engine, self.router, self.track = engine, router, router.tracks[0]
         self._program, self._versions = self.track.program, [s.version for s in router.streams]
         self._lowwater = engine._lowwater
-        n, most = len(query.names), engine.batch_size
+        n = len(query.names)
+        most = min(engine.batch_size, LARGEST)
         self.columns = []
         """For each stream its name, what gets its columns out of a batch, and handles where it has no batch."""
         streams = np.zeros((n, kernels.CAPACITY + 1), np.int64)
@@ -163,6 +186,8 @@ class Lane:
         self.order, self._places = np.empty(most, np.int32), np.empty(most, np.int32)
         self.times = np.empty(most, np.int64) if query.time_windows else None
         """Stream and time of each event; None: no window uses time."""
+        self._marks, self._times = np.empty((0, n), np.int32), np.empty(0, np.int64)
+        """The windows' arrays, which are asked for with the first batch."""
         self.before = np.empty((2, n), np.int64)
         """Low-water rows, and next rows, before the batch."""
         self._ends = np.empty((2, n), np.int32)
@@ -199,7 +224,11 @@ class Lane:
         box[kernels.STOP], box[kernels.BLOCK] = len(self._program.table), router._waiting.shape[1]
         box[kernels.BEGIN], box[kernels.LINES] = self._begin[0].ctypes.data, len(self._begin[0])
         self._place()
-        self._watch_windows()
+
+    @property
+    def nbytes(self) -> int:
+        """What it holds besides the engine's arrays."""
+        return self.order.nbytes + self._places.nbytes + (0 if self.times is None else self.times.nbytes)
 
     def fits(self) -> bool:
         """Whether it is still about the engine as it is."""
@@ -229,7 +258,7 @@ class Lane:
 
     def _watch_windows(self) -> None:
         """Tell where the windows' arrays are."""
-        marks, rings = self._lowwater.room(int(self._box[kernels.MOST])), self._lowwater.rings
+        marks, rings = self._lowwater.room(len(self.order)), self._lowwater.rings
         self._marks, self._times = marks, rings
         self._box[kernels.MARKS], self._box[kernels.RINGS] = marks.ctypes.data, rings.ctypes.data
         self._box[kernels.RING_SLOTS] = len(rings)
