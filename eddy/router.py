@@ -26,7 +26,7 @@ from stairs.begin_kernels import SCRATCH, begin_rings
 from stairs.holes import Keys
 from stairs.key_kernels import fetch_keys, key_by_row, link, mix_into, read_component_keys, read_keys, verify
 from stairs.layout import ROWS
-from stairs.probe_kernels import BLOCK, join_for
+from stairs.probe_kernels import BLOCK, LINKING, join_for
 from stairs.program_kernels import LINK, MATCHED, OPERATION, RESUMED, run
 from stairs.ring_kernels import append_keys, expand, keep
 from stairs.stair import ALL
@@ -314,7 +314,7 @@ class Router(Tracks):
         join, marks, streams = hop.kernel, self.marks, target.streams
         if filling is not None:
             join, marks, streams = self._fill_join, filling, hop.streams
-        cursor[0], cursor[1], cursor[2], cursor[3] = start, stop, 0, 0
+        cursor[0], cursor[1], cursor[2], cursor[3], cursor[LINKING] = start, stop, 0, 0, 0
         done = 0
         while not done:
             done = join(
@@ -357,7 +357,7 @@ class Router(Tracks):
     ) -> None:
         """A probe and nothing else, with room made as it is needed."""
         cursor, waiting = self._cursor, self._waiting
-        cursor[0], cursor[1], cursor[2], cursor[3] = start, stop, 0, 0
+        cursor[0], cursor[1], cursor[2], cursor[3], cursor[LINKING] = start, stop, 0, 0, 0
         while not kernel(
             source.state, target.state, out.state, place, target.streams, marks, cursor, waiting
         ):
