@@ -126,9 +126,10 @@ def admit(box, kind):  # type: ignore[no-untyped-def]
     return total
 
 
-@kernel(nb.void(nb.int64[::1], nb.int64[::1]), stamp=STAMP, makes_arrays=True)
-def _copy(box, counts):  # type: ignore[no-untyped-def]
+@kernel(nb.void(nb.int64[::1]), stamp=STAMP, makes_arrays=True)
+def copy(box):  # type: ignore[no-untyped-def]
     """Copy the values of the batch into the rings of their columns, round the end where they reach it."""
+    counts = longs_at(box[BEFORE] + 8 * box[WIDTH], box[WIDTH])
     streams = table_at(box[STREAMS], box[WIDTH], CAPACITY + 1)
     columns = table_at(box[COLUMNS], box[COLUMN_COUNT], SIZE + 1)
     given = longs_at(box[GIVEN], box[COLUMN_COUNT])
@@ -170,31 +171,39 @@ def _append(box):  # type: ignore[no-untyped-def]
     return True
 
 
+@kernel(nb.boolean(nb.int64[::1]), stamp=STAMP, makes_arrays=True)
+def count(box):  # type: ignore[no-untyped-def]
+    """Count the batch and mark what is live at each event; False if the windows' rings have the wrong size."""
+    n, m = box[WIDTH], box[EVENTS]
+    before, windows, order = table_at(box[BEFORE], 2, n), table_at(box[WINDOWS], 8, n), ints_at(box[ORDER], m)
+    marks = carray(pointer(box[MARKS]), (m, n), np.int32)
+    ends = carray(pointer(box[ENDS]), (2, n), np.int32)
+    if box[STAGE] == COUNTING:
+        for s in range(n):
+            before[0, s], before[1, s] = windows[LOW, s], windows[NEXT, s]
+        mark_rows(order, windows, marks, ends)
+        box[STAGE] = TIMING
+    if box[TIMED]:
+        rings = longs_at(box[RINGS], box[RING_SLOTS])
+        if not mark_times(order, longs_at(box[TIMES], m), windows, rings, marks, ends):
+            return False
+    box[STAGE], box[AT] = BEGINNING, 0
+    return True
+
+
 @kernel(nb.int64(nb.int64[::1]), stamp=STAMP, makes_arrays=True)
 def process(box):  # type: ignore[no-untyped-def]
     """Take in the batch that was admitted, as far as it goes; returns the stage. Called again, it goes on."""
+    if box[STAGE] <= TIMING and not count(box):
+        return TIMING
     n, m = box[WIDTH], box[EVENTS]
     before = table_at(box[BEFORE], 2, n)
-    marks = carray(pointer(box[MARKS]), (m, n), np.int32)
-    ends = carray(pointer(box[ENDS]), (2, n), np.int32)
-    if box[STAGE] <= TIMING:
-        windows, order = table_at(box[WINDOWS], 8, n), ints_at(box[ORDER], m)
-        if box[STAGE] == COUNTING:
-            for s in range(n):
-                before[0, s], before[1, s] = windows[LOW, s], windows[NEXT, s]
-            mark_rows(order, windows, marks, ends)
-            box[STAGE] = TIMING
-        if box[TIMED]:
-            rings = longs_at(box[RINGS], box[RING_SLOTS])
-            if not mark_times(order, longs_at(box[TIMES], m), windows, rings, marks, ends):
-                return TIMING
-        box[STAGE], box[AT] = BEGINNING, 0
     if box[STAGE] == BEGINNING:
         lines = table_at(box[BEGIN], box[LINES], TABLE)
-        box[AT] = begin_rings(lines, box[AT], before[0], before[1], ends[0])
+        box[AT] = begin_rings(lines, box[AT], before[0], before[1], ints_at(box[ENDS], n))
         if box[AT] < box[LINES]:
             return BEGINNING
-        _copy(box, before[1])
+        copy(box)
         box[STAGE], box[AT] = STORING, 0
     cursor = longs_at(box[CURSOR], MATCHED + 1)
     if box[STAGE] == STORING:
@@ -202,6 +211,7 @@ def process(box):  # type: ignore[no-untyped-def]
             return STORING
         box[STAGE], box[AT], cursor[RESUMED] = RUNNING, 0, 0
     program = table_at(box[PROGRAM], box[STOP], INSTRUCTION)
+    marks = carray(pointer(box[MARKS]), (m, n), np.int32)
     waiting = carray(pointer(box[WAITING]), (2, box[BLOCK]), np.int32)
     box[AT] = run(program, box[AT], box[STOP], box[RESULTS], marks, cursor, waiting)
     return DONE if box[AT] == box[STOP] else RUNNING

@@ -192,3 +192,16 @@ def test_a_caller_may_use_his_arrays_again(taken):
     assert taken[0] == 3 and len(result) == 8
     keys[:], times[:] = 0, 0
     assert set(result.to_pydict()["A.x"]) == {7} and set(result.to_pydict()["C.ts"]) == {7, 8}
+
+
+@given(ordinary_cases(), st.sampled_from([2, 3]))
+def test_shards_take_the_short_way_too(case, threads):
+    """Kernels deal a batch out to several shards; results are those of the oracle."""
+    check(evolve(case, threads=threads))
+
+
+def test_plain_arrays_take_the_short_way_with_threads(taken):
+    """All but the first batch, which makes the tables, and those that need them anew."""
+    one, two = engine_of(), engine_of(threads=2)
+    assert feed(one, 250, size=400) == feed(two, 250, size=400) > 0
+    assert taken[0] > 2 * 230
