@@ -66,8 +66,8 @@ $(INSTALLED): setup.cfg
 	@$(BIN)/python -m pip install --disable-pip-version-check -e '.[dev]'
 	@touch $@
 
-# Kernels compile when they are imported and stay in a cache; doing it here says what the wait is for.
+# Kernels compile when they are first needed and stay in a cache; doing it here says what the wait is for.
 $(COMPILED): $(INSTALLED) $(KERNELS)
-	@echo "Compiling kernels (half a minute, until one changes)"
-	@$(BIN)/python -c 'import eddy'
+	@echo "Compiling kernels (a minute, until one changes)"
+	@$(BIN)/python -c 'import eddy; eddy.compile_kernels()'
 	@touch $@

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from eddy.compiling import compile_kernels
 from eddy.decisions import Decision
 from eddy.engine import Eddy
 from eddy.errors import BatchError, EddyError, PlanError, QueryError, StateError
@@ -51,6 +52,7 @@ __all__ = [
     "TrackStatistics",
     "Tumbling",
     "Unbounded",
+    "compile_kernels",
     "predicate",
     "sql",
 ]

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from eddy.crews import is_crew
 from eddy.explain import key_text
 from eddy.feedback_census import take_feedback_census
 from eddy.itinerary import StairId
-from eddy.shards import Crew
 from eddy.shards_census import together
 from eddy.statistics import StairStatistics, Statistics, StreamStatistics
 
@@ -28,7 +28,7 @@ def take_census(engine: Eddy) -> Statistics:
         StreamStatistics(s.name, counts[i] - engine._first_row, counts[i] - lows[i], s.nbytes)
         for i, s in enumerate(engine._streams)
     )
-    if isinstance(engine._router, Crew):
+    if is_crew(engine._router):
         parts = [take_census(shard.engine) for shard in engine._router.shards]
         stairs, feedback = together(parts)
         demoted = sum(part.keys_demoted for part in parts)

@@ -6,7 +6,7 @@ import operator
 import os
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from typing import Any, cast, overload
+from typing import TYPE_CHECKING, Any, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from eddy.box import Batch
 from eddy.budget import Budget, bytes_of
 from eddy.census import bytes_held, take_census
 from eddy.chunks import chunks
+from eddy.crews import is_crew
 from eddy.decisions import Decision
 from eddy.errors import BatchError, EddyError, PlanError, StateError
 from eddy.explain import explain
@@ -28,19 +29,18 @@ from eddy.lowwater import LowWater
 from eddy.marks import ROW, Share
 from eddy.migrations import Migrations, check_technique
 from eddy.output import GroupedOutput
-from eddy.partition_choice import gridded
 from eddy.plan import Plan
 from eddy.query import Query
 from eddy.result import Result
-from eddy.shards import Crew
-from eddy.shards_changes import CrewChanges
-from eddy.shards_deal import whole_part
 from eddy.statistics import Statistics
 from eddy.steering import Steering
 from eddy.types import Column
 from eddy.why import Inquiry
 from eddy.workshop import Workshop
-from policies import Auto, Feedback, Fixed, Jisc, Migration, NoFeedback, Routing, View
+from policies import Feedback, Fixed, Jisc, Migration, NoFeedback, Routing, View
+
+if TYPE_CHECKING:
+    from eddy.shards_changes import CrewChanges
 
 
 class Eddy:
@@ -78,7 +78,7 @@ class Eddy:
         if joins not in ("hash", "nested"):
             raise EddyError(f"joins must be 'hash' or 'nested', not {joins!r}")
         self.query = query
-        self.routing = _policy("routing", routing, Routing, Auto() if plan is None else Fixed())
+        self.routing = _usual(plan) if routing is None else _policy("routing", routing, Routing, None)
         self.migration = _policy("migration", migration, Migration, Jisc())
         self.feedback = _policy("feedback", feedback, Feedback, NoFeedback())
         self.retractions = _flag("retractions", retractions)
@@ -120,6 +120,12 @@ class Eddy:
         self.threads = threads
         if threads == 1 or self.query.minus:
             return
+        # What only threads need is compiled only where they are asked for.
+        from eddy.partition_choice import gridded
+        from eddy.shards import Crew
+        from eddy.shards_changes import CrewChanges
+        from eddy.shards_deal import whole_part
+
         crew = Crew(self, gridded(self.query, threads))
         lows = self._lowwater.lows.tolist()
         if self._lowwater.counts.tolist() != [self._first_row] * len(lows):
@@ -249,7 +255,7 @@ class Eddy:
     def _route(self, arrivals: Arrivals, results: bool) -> Result:
         router, ring = self._router, self._handout.ring
         if self._budget is not None and not self.query.minus:
-            if isinstance(router, Crew):
+            if is_crew(router):
                 router.look(self._budget.every, self._budget.limit)
             else:
                 self._budget.look(router, lambda: bytes_held(self))
@@ -331,7 +337,7 @@ class Eddy:
 
     def _parts(self, max_rows: int) -> Iterator[Result]:
         """The results of a batch that was processed without them, in parts."""
-        if isinstance(self._router, Crew):
+        if is_crew(self._router):
             yield from self._router.parts(max_rows, self._handout.ring, self._fetch)
         else:
             for ring in chunks(self._router, max_rows, self._handout.ring):
@@ -514,7 +520,7 @@ class Eddy:
         """The plan, its STAIRs and how full each is, and what its steps have found, as text."""
         steps = self._steering.watch.tell()
         text = explain(self.query, self._router.tracks[-1].plan, self.statistics(), steps)
-        if isinstance(self._router, Crew):
+        if is_crew(self._router):
             return f"{text}\n{self._router.explain()}"
         return text if self.threads == 1 else f"{text}\none thread: a set difference is not dealt out"
 
@@ -568,6 +574,15 @@ def _flag(what: str, given: Any) -> bool:
     if not isinstance(given, bool):
         raise EddyError(f"{what} is True or False, not {given!r}")
     return given
+
+
+def _usual(plan: str | None) -> Routing:
+    """The routing policy where none is given."""
+    if plan is not None:
+        return Fixed()
+    from policies import Auto  # the optimiser's kernels are compiled only where it is needed
+
+    return Auto()
 
 
 def _policy(what: str, given: Any, kind: type, default: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from policies.optimizer.graph import Graph
+from policies.graph import Graph
 from policies.routing.view import Sample, StepView
 
 

@@ -143,9 +143,9 @@ def arrange(parts, streams, events, merged):
     offsets = np.zeros(parts.shape[0] + 1, np.int64)
     for s in range(parts.shape[0]):
         offsets[s + 1] = offsets[s] + parts[s, COUNT]
-        times[offsets[s] : offsets[s + 1]] = carray(
-            pointer(data_of(parts[s, TIMES])), (parts[s, COUNT],), np.int64
-        )
+        own = carray(pointer(data_of(parts[s, TIMES])), (parts[s, COUNT],), np.int64)
+        for i in range(own.shape[0]):  # an assignment of slices would take seconds to compile
+            times[offsets[s] + i] = own[i]
     if not numbered:
         merge(times, offsets, streams, events)
         for i in range(streams.shape[0]):

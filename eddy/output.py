@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from eddy.crews import is_crew
 from eddy.handout import emit
 from eddy.leaf import StreamState
 from eddy.query import Query
 from eddy.result import Fetch, Number, Result
 from eddy.router import Router
-from eddy.shards import Crew
 from eddy.strings import StringPool
 from eddy.types import Array, Column
 from stairs import Ring
@@ -21,6 +21,7 @@ from stairs.ring_kernels import order_of
 
 if TYPE_CHECKING:
     from eddy.chain import Chain
+    from eddy.shards import Crew
     from eddy.standing import Standing
 
 
@@ -39,7 +40,7 @@ class Output:
         self, router: Router | Crew | Chain, ring: int, streams: list[StreamState], fetch: Fetch
     ) -> Result:
         """What the batch has brought; ``ring`` is the result ring that it wrote to."""
-        if isinstance(router, Crew):
+        if is_crew(router):
             return router.emit(ring, fetch)
         assert isinstance(router, Router)
         return emit(self.query, router, router.results[ring], fetch, self.number)
@@ -84,15 +85,15 @@ class SignedOutput(Output):
         self, router: Router | Crew | Chain, ring: int
     ) -> tuple[NDArray[np.int64], NDArray[np.int8], NDArray[np.int32]]:
         """Row numbers of all streams, signs and events of the batch."""
-        if not isinstance(router, (Router, Crew)):
-            found, signs, events = router.changes
+        if self._standing is None:
+            found, signs, events = cast("Chain", router).changes
             rows = np.full((len(found), len(self.query.names)), -1, np.int64)
             rows[:, self.query.names.index(self.query.base or "")] = found
             return rows, signs, events
-        assert self._standing is not None
-        if isinstance(router, Crew):
+        if is_crew(router):
             found, events = router.signed(ring)
         else:
+            assert isinstance(router, Router)
             made = router.results[ring]
             found = emit(self.query, router, made, lambda *_: Column(np.empty(0), None)).rows
             events = _events_in_order(made, len(router.marks))

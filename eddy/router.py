@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,6 @@ from eddy.itinerary import Compiler, StairId
 from eddy.leaf import StreamState
 from eddy.leaves import REVIEW, Leaves
 from eddy.program import Program
-from eddy.suspension import Suspension
 from eddy.theta import decide
 from eddy.track import Track
 from eddy.tracks import RESULT_RINGS, Tracks
@@ -30,6 +29,9 @@ from stairs.probe_kernels import BLOCK, LINKING, join_for
 from stairs.program_kernels import LINK, MATCHED, OPERATION, RESUMED, run
 from stairs.ring_kernels import append_keys, expand, keep
 from stairs.stair import ALL
+
+if TYPE_CHECKING:
+    from eddy.suspension import Suspension
 
 Marks = NDArray[np.int32]
 
@@ -77,7 +79,11 @@ class Router(Tracks):
 
     def attend(self, policy: Feedback, former: Suspension | None = None) -> None:
         """Let rows wait as the policy says; ``former`` did so in the place of this router."""
-        self.suspension = Suspension(policy, self, former=former) if policy.watches else None
+        self.suspension = None
+        if policy.watches:
+            from eddy.suspension import Suspension  # its kernels are compiled only where they are needed
+
+            self.suspension = Suspension(policy, self, former=former)
 
     @property
     def programs(self) -> tuple[Program, ...]:

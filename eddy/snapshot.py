@@ -31,7 +31,6 @@ from eddy.snapshot_format import Path, SnapshotFile, damaged, opened, write
 from eddy.snapshot_query import check_same, describe, rebuilt
 from eddy.types import Array, Column
 from eddy.windows import uses_time
-from policies import Auto
 
 if TYPE_CHECKING:
     from eddy.engine import Eddy
@@ -129,7 +128,9 @@ def load(cls: type[E], path: Path, query: Query | None, options: dict[str, Any])
             if not len(query.names) == len(saved.lows) == len(saved.nexts):
                 raise ValueError(f"it counts the rows of {len(saved.lows)} streams, not {len(query.names)}")
         given = {name: value for name, value in options.items() if value is not None}
-        if saved.policies.get("routing") == Auto.__name__:
+        if "routing" not in given and saved.policies.get("routing") == "Auto":
+            from policies import Auto  # the optimiser's kernels are compiled only where it is needed
+
             own["routing"] = Auto()
         engine = cls(query, **{**own, **given}, _first_row=saved.first_row)
         for pin in saved.pins:

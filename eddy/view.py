@@ -8,15 +8,15 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from eddy.crews import is_crew
 from eddy.errors import EddyError
 from eddy.fan_outs import describe_steps
 from eddy.itinerary import Place, StairId
 from eddy.program import Program
 from eddy.query import Query
 from eddy.sampling import Distinct, Sampler
-from eddy.shards import Crew
 from eddy.windows import Rows
-from policies.optimizer.graph import Graph
+from policies.graph import Graph
 from policies.routing.view import StairView, StepView, View
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class Watch:
 
     def _sampler(self) -> Sampler:
         engine, held = self._engine, self._engine
-        if isinstance(held._router, Crew):  # one shard has a fair part of the rows
+        if is_crew(held._router):  # one shard has a fair part of the rows
             held = held._router.shards[0].engine
         return Sampler(
             held._router.compiler,

@@ -9,7 +9,6 @@ import numpy as np
 
 from eddy.box import Box
 from eddy.chain_plan import Subtractions, parse_subtractions
-from eddy.demand import check_feedback
 from eddy.intake import stored_columns
 from eddy.itinerary import Compiler
 from eddy.leaf import StreamState
@@ -62,6 +61,8 @@ class Workshop:
     def check(self, feedback: Feedback, plan: Any) -> None:
         """Refuse a feedback policy that cannot judge under a plan. (Differences judge nothing.)"""
         if feedback.watches and self.query.base is None:
+            from eddy.demand import check_feedback  # kernels too
+
             check_feedback(feedback, self.compiler, plan, self.joins == "nested")
 
     def stream(self, number: int, first_row: int) -> StreamState:

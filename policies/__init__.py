@@ -5,7 +5,10 @@ A policy sees STAIRs and frozen statistics; it moves no tuples itself. Policies 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from policies.feedback import Doe, Feedback, Mns, NoFeedback
+from policies.later import later
 from policies.migration import (
     EagerStairs,
     Ghm,
@@ -18,19 +21,21 @@ from policies.migration import (
     ParallelTrack,
 )
 from policies.routing import (
-    Auto,
-    Base,
-    Card,
+    OPTIMISED,
     Choice,
     Fixed,
     Greedy,
     Lottery,
-    Pop,
     Random,
     Routing,
     Skinner,
     View,
 )
+
+if TYPE_CHECKING:
+    from policies.routing import Auto, Base, Card, Pop
+else:
+    __getattr__ = later(__name__, OPTIMISED)
 
 __all__ = [
     "Auto",

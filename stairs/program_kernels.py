@@ -113,7 +113,7 @@ def state_at(address):
     )
 
 
-@kernel(nb.int64(LONGS, nb.int64, RECORDS, LONGS, RECORDS), makes_arrays=True)
+@part
 def join(order, out, marks, cursor, waiting):
     """One join; 1 when done, 0 when ``out`` is full."""
     kind = order[KIND]

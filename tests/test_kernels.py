@@ -76,6 +76,65 @@ def test_all_kernels_are_seen():
     assert len(KERNELS) > 25
 
 
+LOADED = """
+import sys
+import eddy
+first = set(sys.modules)
+eddy.compile_kernels()
+print(*(name for name in sys.modules if name.split(".")[0] in ("eddy", "policies", "stairs")), "|")
+print(*(name for name in first if name.split(".")[0] in ("eddy", "policies", "stairs")))
+"""
+
+
+def test_an_import_loads_the_kernels_of_joins_and_one_call_all_of_them():
+    """What only feedback, threads, the optimiser and the like need is left until it is asked for."""
+    names = run(LOADED, ROOT)
+    everything, first = set(names[: names.index("|")]), set(names[names.index("|") + 1 :])
+    assert {kernel.py_func.__module__ for kernel in KERNELS} <= everything
+    for name in ("probe", "key", "ring", "hole", "begin", "program", "sorted"):
+        assert f"stairs.{name}_kernels" in first
+    for name in ("presence", "waiting", "pair", "hiding"):
+        assert f"stairs.{name}_kernels" not in first
+    assert not first & {"eddy.shards_kernels", "eddy.shards_team", "eddy.partition_hash"}
+    assert not any(name.startswith("policies.optimizer") and name.endswith("kernels") for name in first)
+
+
+def test_no_kernel_is_left_for_a_batch():
+    """Whatever an engine may need is compiled when it is made: pushes, plan changes and questions load no more."""
+    done = run(LEFT, ROOT)
+    assert done == ["[]"] * 6, done
+
+
+LEFT = """
+import sys
+import eddy
+from policies import Mns
+streams = {n: eddy.Stream({"k": "int64", "v": "int64"}, window=eddy.Rows(4)) for n in "ABC"}
+where = ["A.k = B.k", "B.k = C.k"]
+AGGREGATES = {"a": "MEDIAN(B.v)", "b": "MIN(C.v)", "c": "SUM(C.v)"}
+join = eddy.Query(streams, where=where)
+grouped = eddy.Query(streams, where=where, group_by=["A.k"], aggregates=AGGREGATES)
+difference = eddy.Query({n: streams[n] for n in "AB"}, minus={"B": "A.k = B.k"})
+for query, plans, options in (
+    (join, ["(A B) C", "A (B C)"], {"plan": "stems"}),
+    (join, ["(A B) C", "A (B C)"], {"feedback": Mns(), "plan": "(A C) B"}),
+    (join, ["(A B) C", "A (B C)"], {"threads": 2, "plan": "(A C) B"}),
+    (grouped, ["(A B) C", "A (B C)"], {"plan": "(A C) B"}),
+    (difference, ["A - B"], {}),
+    (join, [], {"retractions": True}),
+):
+    engine = eddy.Eddy(query, **options)
+    known = set(sys.modules)
+    for time in range(40):
+        batch = {"k": [1, 2, time % 3], "v": [1, 2, 3]}
+        len(engine.push_all({n: batch for n in query.names}))
+        for plan in plans:
+            engine.migrate(plan)
+    engine.settle(), engine.statistics(), engine.explain(), engine.view()
+    print([name for name in set(sys.modules) - known if name.split(".")[0] in ("eddy", "policies", "stairs")])
+"""
+
+
 def test_every_shape_of_join_has_its_kernel():
     """Common shapes have kernels of their own, all others share one; filling and nested loops have theirs."""
     assert (

@@ -1,7 +1,7 @@
 """How the library and its compiled kernels reach the workers.
 
-On one machine workers import what the driver has imported, and find its kernels in Numba's cache. On a cluster the
-driver packs the three packages and the kernels that it has compiled into one archive, and Spark hands that to every
+On one machine workers import what the driver has compiled, and find its kernels in Numba's cache. On a cluster the
+driver packs the three packages and all their kernels, compiled, into one archive, and Spark hands that to every
 executor. A worker unpacks it next to where it was put, under another name first, so that many may try at once, and
 imports from there. So all run the driver's version, nothing has to be installed beside the dependencies, and no worker
 compiles, unless its processor is another: then the first one does, while the others of its machine wait.
@@ -20,6 +20,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from eddy.compiling import compile_kernels
+
 if TYPE_CHECKING:
     from pyspark import SparkContext
 
@@ -31,8 +33,10 @@ KERNELS = (".nbi", ".nbc")
 def ship(context: SparkContext, always: bool = False) -> str | None:
     """Hand the library to the executors; returns the name of the archive, or None on one machine.
 
-    `join`, `stream` and `driver` call this by themselves.
+    `join`, `stream` and `driver` call this by themselves. It compiles all kernels first: workers must not do so at the
+    same time, and which of them a job needs is known only to the job.
     """
+    compile_kernels()
     if is_local(context) and not always:
         return None
     path = archive()
@@ -66,6 +70,7 @@ def archive() -> Path:
 def _homes() -> Iterator[tuple[str, Path]]:
     import eddy.spark  # noqa: F401  (the whole library is loaded, and so compiled, before it is packed)
 
+    compile_kernels()
     for package in PACKAGES:
         yield package, Path(str(sys.modules[package].__file__)).parent
 
@@ -133,7 +138,9 @@ def sent(job: bytes, archive: str | None, tally: Any = None) -> Callable[..., It
             sys.path.insert(0, home)
             before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, ""  # kernels are beside their sources
             try:
-                import eddy  # noqa: F401
+                import eddy
+
+                eddy.compile_kernels()
             finally:
                 numba.config.CACHE_DIR = before
         yield from pickle.loads(job).run(items, tally)

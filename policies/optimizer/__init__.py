@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from policies.graph import Graph
 from policies.optimizer.estimate import Estimate
-from policies.optimizer.graph import Graph
 from policies.optimizer.measure import estimate, verify
 from policies.optimizer.model import CostModel
 from policies.optimizer.search import best, cost_of

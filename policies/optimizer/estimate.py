@@ -8,8 +8,8 @@ import numpy as np
 from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
+from policies.graph import Graph
 from policies.optimizer.cards_kernels import adjacency, cards_of, connection, fill_cards
-from policies.optimizer.graph import Graph
 
 EXACT = 12
 """Up to so many streams every set has its place in a table."""

@@ -7,8 +7,8 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from policies.graph import Graph
 from policies.optimizer.estimate import NOTHING, Estimate
-from policies.optimizer.graph import Graph
 from policies.optimizer.model import CostModel
 from policies.optimizer.plans import Orders, Tree, nodes, read, streams
 

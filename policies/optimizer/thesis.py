@@ -16,9 +16,9 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
+from policies.graph import Graph
 from policies.optimizer import thesis_kernels
 from policies.optimizer.cards_kernels import adjacency, connection
-from policies.optimizer.graph import Graph
 from policies.optimizer.thesis_kernels import ALL_ALIKE, best_orders, bounds, fill_numbers
 
 Cards = Mapping[frozenset[str], float]

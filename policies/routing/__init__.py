@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
-from policies.routing.auto import Auto
+from typing import TYPE_CHECKING
+
+from policies.later import later
 from policies.routing.base import Choice, Routing
-from policies.routing.card import Card
 from policies.routing.fixed import Fixed
 from policies.routing.greedy import Greedy
 from policies.routing.lottery import Lottery
-from policies.routing.once import Base
-from policies.routing.pop import Pop
 from policies.routing.random import Random
 from policies.routing.skinner import Skinner
 from policies.routing.view import StairView, StepView, View
+
+OPTIMISED = {
+    "Auto": "policies.routing.auto",
+    "Base": "policies.routing.once",
+    "Card": "policies.routing.card",
+    "Pop": "policies.routing.pop",
+}
+"""Policies that need the optimiser, whose kernels are compiled when one of them is first asked for."""
+
+if TYPE_CHECKING:
+    from policies.routing.auto import Auto
+    from policies.routing.card import Card
+    from policies.routing.once import Base
+    from policies.routing.pop import Pop
+else:
+    __getattr__ = later(__name__, OPTIMISED)
 
 __all__ = [
     "Auto",

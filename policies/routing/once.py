@@ -6,7 +6,7 @@ import random
 
 from attrs import define, field, validators
 
-from policies.optimizer.graph import Graph
+from policies.graph import Graph
 from policies.optimizer.plans import show
 from policies.routing.base import Routing
 from policies.routing.reoptimizer import Reoptimizer

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from policies.optimizer.graph import Graph
+from policies.graph import Graph
 from policies.routing.view import View
 
 Order = tuple[str, ...]

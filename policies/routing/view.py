@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from attrs import field, frozen
 
-from policies.optimizer.graph import Graph
+from policies.graph import Graph
 
 Sample = Callable[[str, tuple[str, ...]], tuple[float, ...]]
 """From a stream and the others in some order to the mean number of matches of its rows after each step."""

@@ -1,0 +1,32 @@
+"""Compiling kernels ahead.
+
+Those that every join needs are compiled by the first `import eddy`. Some serve only what few engines ask for: they are
+compiled when the first such engine is made, never while one works.
+"""
+
+from __future__ import annotations
+
+import importlib
+
+WITH_KERNELS = (
+    "eddy.chain",
+    "eddy.groups",
+    "eddy.partition_choice",
+    "eddy.shards",
+    "eddy.standing",
+    "eddy.suspension",
+    "policies.routing.auto",
+    "policies.routing.card",
+)
+"""What is imported only where it is asked for: set differences, aggregates, partitions, threads, withdrawals, feedback
+and the optimiser."""
+
+
+def compile_kernels() -> None:
+    """Compile every kernel of the library into the cache now, or load it from there.
+
+    There is no need to call this: it is for those who would rather wait while they install than when they first ask for
+    threads or feedback.
+    """
+    for name in WITH_KERNELS:
+        importlib.import_module(name)
