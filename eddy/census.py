@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def take_census(engine: Eddy) -> Statistics:
     """The statistics of an engine. Looks at every composite once, to tell the live from the dead."""
     lowwater = engine._lowwater
-    marks = lowwater.lows.astype(np.int32)
+    marks = engine._numbers.lows.astype(np.int32)
     lows, counts = lowwater.lows.tolist(), lowwater.counts.tolist()
     streams = tuple(
         StreamStatistics(s.name, counts[i] - engine._first_row, counts[i] - lows[i], s.nbytes)
@@ -38,7 +38,7 @@ def take_census(engine: Eddy) -> Statistics:
         feedback = (
             None
             if suspension is None
-            else take_feedback_census(engine.query, suspension, lowwater.lows, lowwater.counts)
+            else take_feedback_census(engine.query, suspension, engine._numbers.lows, engine._numbers.counts)
         )
         demoted = 0 if engine._budget is None else engine._budget.demoted
     held = 0 if feedback is None else feedback.bytes
@@ -66,6 +66,7 @@ def bytes_held(engine: Eddy) -> int:
         + engine._router.nbytes
         + engine._pool.nbytes
         + engine._lowwater.nbytes
+        + engine._numbers.nbytes
         + engine._output.nbytes
         + engine._changes.nbytes
         + engine._express.nbytes

@@ -13,7 +13,7 @@ from eddy.chronicle import Chronicle
 from eddy.errors import EddyError
 from eddy.hybrid import Task
 from eddy.itinerary import StairId
-from eddy.lowwater import LowWater
+from eddy.numbers import Numbers
 from eddy.plan import Plan
 from eddy.router import Router
 from eddy.track import Track
@@ -27,7 +27,7 @@ class Change:
     plan: Plan
     chronicle: Chronicle
     _router: Router
-    _lowwater: LowWater
+    _rows: Numbers
     _new_box: Callable[[Plan, Sequence[int]], Box]
     """Makes an empty box for a plan, whose streams begin with these rows."""
     live: int = field(init=False)
@@ -49,8 +49,8 @@ class Change:
     """The state that is being completed: its task, its name, and the STAIR that will take its place."""
 
     def __attrs_post_init__(self) -> None:
-        self.live = int((self._lowwater.counts - self._lowwater.lows).sum())
-        self.counts = self._lowwater.counts.copy()
+        self.live = int((self._rows.counts - self._rows.lows).sum())
+        self.counts = self._rows.counts.copy()
         self.since = (self.counts, self.live)
         self.chronicle.count(self._router)
 
@@ -67,22 +67,22 @@ class Change:
         if self._track.hybrid is not None:  # two plans in one cannot be the older track
             self.finish()
             return
-        self._router.fork(self.plan, self._lowwater.counts, held)
+        self._router.fork(self.plan, self._rows.counts, held)
 
     def split(self, sharing: bool) -> None:
         if self.running:  # what goes on is not whole, so it cannot make what the new plan lacks
             self.finish()
             return
         before = self._router.every_stair
-        if self._router.split(self.plan, self._lowwater.counts, sharing):
+        if self._router.split(self.plan, self._rows.counts, sharing):
             kept = {id(stair) for stair in self._router.every_stair}
             self.dropped += [stair for stair in before if id(stair) not in kept]
         else:
             self.shift()
 
     def box(self, replay: bool) -> Box:
-        lows = self._lowwater.lows.copy()
-        self.boxed = self._new_box(self.plan, (lows if replay else self._lowwater.counts).tolist())
+        lows = self._rows.lows.copy()
+        self.boxed = self._new_box(self.plan, (lows if replay else self._rows.counts).tolist())
         for batch in history(self._router.streams, lows) if replay else ():
             self.boxed.feed(batch)
         return self.boxed
@@ -92,7 +92,7 @@ class Change:
             raise EddyError("there is no black box to swap in: call box() first")
         self.boxed.drain()
         self.chronicle.measure(self._router, self.boxed)
-        if (self._lowwater.lows >= self.boxed.firsts).all():
+        if (self._rows.lows >= self.boxed.firsts).all():
             self.boxed, self.adopted = None, self.boxed
         else:  # it lacks rows that are still live
             self.finish()
@@ -119,7 +119,7 @@ class Change:
 
     @property
     def turned_over(self) -> bool:
-        return bool((self._lowwater.lows >= self.counts).all())
+        return bool((self._rows.lows >= self.counts).all())
 
     @property
     def incomplete(self) -> list[Stair]:
@@ -128,10 +128,10 @@ class Change:
     @property
     def age(self) -> float:
         counts, live = self.since
-        return float((self._lowwater.counts - counts).sum()) / max(1, live)
+        return float((self._rows.counts - counts).sum()) / max(1, live)
 
     def expire(self) -> None:
-        self._router.expire(self._lowwater.lows.tolist())
+        self._router.expire(self._rows.lows.tolist())
 
     def compute(self, budget: int) -> None:
         hybrid = self._router.tracks[-1].hybrid
@@ -144,7 +144,7 @@ class Change:
         task, state, stair = self._shadow
         stair.settle(budget)
         if stair.holes is None:
-            self._router.merge(task, state, self._lowwater.counts)
+            self._router.merge(task, state, self._rows.counts)
             self._shadow = None
 
     def finish(self) -> None:

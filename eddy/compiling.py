@@ -10,6 +10,7 @@ import importlib
 
 WITH_KERNELS = (
     "eddy.chain",
+    "eddy.express_crew",
     "eddy.groups",
     "eddy.partition_choice",
     "eddy.shards",

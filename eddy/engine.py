@@ -28,6 +28,7 @@ from eddy.intake import Arrivals, Intake
 from eddy.lowwater import LowWater
 from eddy.marks import ROW, Share
 from eddy.migrations import Migrations, check_technique
+from eddy.numbers import Numbers
 from eddy.output import GroupedOutput
 from eddy.plan import Plan
 from eddy.query import Query
@@ -95,6 +96,7 @@ class Eddy:
         self._streams: list[Any] = [workshop.stream(i, _first_row) for i in range(len(query.names))]
         self._intake = Intake(query, self._pool, workshop.stored)
         self._lowwater = LowWater(*workshop.windows(), _first_row)
+        self._numbers = Numbers(self._lowwater, self._pool)
         self._history = History()
         self._output = workshop.output(retractions)
         self._output.number = None if _share is None else self._number
@@ -121,13 +123,14 @@ class Eddy:
         if threads == 1 or self.query.minus:
             return
         # What only threads need is compiled only where they are asked for.
+        import eddy.express_crew  # noqa: F401
         from eddy.partition_choice import gridded
         from eddy.shards import Crew
         from eddy.shards_changes import CrewChanges
         from eddy.shards_deal import whole_part
 
         crew = Crew(self, gridded(self.query, threads))
-        lows = self._lowwater.lows.tolist()
+        lows = self._numbers.lows.tolist()
         if self._lowwater.counts.tolist() != [self._first_row] * len(lows):
             wholes = [whole_part(stream, low) for stream, low in zip(self._streams, lows, strict=True)]
             crew.restore(wholes, lows, self._first_row)
@@ -197,12 +200,13 @@ class Eddy:
         self._check_ready("push more")
         if self._pool.wants_sweep:  # before the batch is encoded: its codes are in no payload yet
             in_use = [codes for stream in self._streams for codes in stream.payload.codes_in_use()]
+            in_use += self._numbers.codes_in_use()
             self._pool.sweep((*in_use, *self._output.codes_in_use(), *self._changes.codes_in_use()))
 
     def _take(self, arrivals: Arrivals, max_rows: int | None) -> Result | Iterator[Result]:
         """Process what has been admitted."""
         self._steering.decide()
-        self._handout.begin(self._streams, self._lowwater.lows.tolist())
+        self._handout.begin(self._streams, self._numbers.lows.tolist())
         self._intake.accept(arrivals)
         if max_rows is not None:
             if len(arrivals.streams) > self.batch_size:
@@ -259,13 +263,16 @@ class Eddy:
                 router.look(self._budget.every, self._budget.limit)
             else:
                 self._budget.look(router, lambda: bytes_held(self))
-        lows, counts = self._lowwater.lows.copy(), self._lowwater.counts.copy()
+        lows, counts = self._numbers.lows.copy(), self._numbers.counts.copy()
+        whole = self._lowwater.counts.tolist(), self._lowwater.lows.tolist()
         marks, first, _ = self._lowwater.advance(arrivals.streams, arrivals.times, arrivals.given)
-        self._history.note(self._events, counts.tolist(), lows.tolist(), arrivals, router.tracks[-1].plan)
+        self._history.note(self._events, *whole, arrivals, router.tracks[-1].plan)
+        if not self.query.minus and self._numbers.concerns(arrivals):
+            arrivals, first = self._thinned(arrivals, marks, lows)
         router.begin(first, lows, counts, ring)
         router.foresee(arrivals.parts)
         router.store(arrivals.parts)
-        router.newest = self._lowwater.counts.copy()
+        router.newest = self._numbers.counts.copy()
         router.run(marks, ring, results)
         self._changes.feed(lambda: Batch(arrivals.copied(), marks.copy(), lows, counts))
         self._events += len(arrivals.streams)
@@ -276,6 +283,14 @@ class Eddy:
         self._results += len(emitted)
         self._changes.work(len(emitted))
         return emitted
+
+    def _thinned(
+        self, arrivals: Arrivals, marks: NDArray[np.int32], lows: NDArray[np.int64]
+    ) -> tuple[Arrivals, NDArray[np.int32]]:
+        """A batch without the rows that are ruled out; and the first live rows before it."""
+        if self._output.number is None:
+            self._output.number = self._numbers.number
+        return self._numbers.enter(arrivals, marks, lows, self._streams), lows.astype(np.int32)
 
     def settle(self) -> Result:
         """Finish a migration now; returns the results that it has held back (`ParallelTrack(order="pt")` does).
@@ -545,7 +560,7 @@ class Eddy:
                 "why and why_not explain joins, not set differences: read the signs of its results"
             )
         inquiry = Inquiry(
-            self.query, self._streams, self._lowwater, self._history, self._events, self._first_row
+            self.query, self._streams, self._numbers, self._history, self._events, self._first_row
         )
         return inquiry.explain(rows)
 

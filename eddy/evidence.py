@@ -13,6 +13,7 @@ from eddy.instants import format_instant
 from eddy.keys import KeyClass, is_equality
 from eddy.leaf import StreamState
 from eddy.logic import conjuncts
+from eddy.numbers import Found
 from eddy.query import Query
 from eddy.types import FLOAT64, INT64, UINT64, Array, Column, ColumnType, timestamp_type
 
@@ -40,22 +41,22 @@ class Evidence:
 
     query: Query
     states: Sequence[StreamState]
-    rows: dict[str, int]
+    rows: dict[str, Found]
 
     def _state(self, stream: str) -> StreamState:
         return self.states[self.query.names.index(stream)]
 
     def _row(self, stream: str) -> Array:
-        return np.array([self.rows[stream]])
+        return np.array([self.rows[stream].place])
 
     def has(self, stream: str, column: str) -> bool:
         """Whether the value of this column is known."""
-        payload = self._state(stream).payload
-        return column in payload.columns and payload.low <= self.rows[stream] < payload.next_row
+        payload = self.rows[stream].payload
+        return column in payload.columns and payload.low <= self.rows[stream].place < payload.next_row
 
     def get(self, stream: str, column: str) -> Column:
         """A column of one value, which must be known."""
-        return self._state(stream).payload.take(column, self._row(stream))
+        return self.rows[stream].payload.take(column, self._row(stream))
 
     def time(self, stream: str) -> int | None:
         """The row's time in the unit of the query."""
@@ -69,8 +70,10 @@ class Evidence:
     def kept(self, stream: str) -> bool | None:
         """Whether the row passed its filters and can match something: its leaf knows, or its values tell."""
         state, row = self._state(stream), self.rows[stream]
-        if state.base.low <= row < state.base.tail:
-            return bool(state.kept(row, 1)[0])
+        if row.ruled_out:
+            return False
+        if state.base.low <= row.place < state.base.tail:
+            return bool(state.kept(row.place, 1)[0])
         found = [objection.holds for objection in self.objections(stream)]
         return False if False in found else None if None in found else True
 
@@ -96,7 +99,7 @@ class Evidence:
 
     def _fits(self, key_class: KeyClass, stream: str) -> bool:
         """Whether the row's value can equal anything."""
-        stored = self._state(stream).payload.storage(key_class.members[stream], self._row(stream))
+        stored = self.rows[stream].payload.storage(key_class.members[stream], self._row(stream))
         _, valid = key_class.encode(stream, stored.values, stored.valid)
         return valid is None or bool(valid[0])
 
@@ -165,11 +168,11 @@ class Evidence:
     def _key(self, key_class: KeyClass, stream: str) -> int | None:
         """The row's canonical key."""
         state, row, column = self._state(stream), self.rows[stream], key_class.members[stream]
-        if state.base.low <= row < state.base.tail:
-            return int(state.stored_keys(key_class.index, row, 1)[0])
+        if not row.ruled_out and state.base.low <= row.place < state.base.tail:
+            return int(state.stored_keys(key_class.index, row.place, 1)[0])
         if not self.has(stream, column):
             return None
-        stored = state.payload.storage(column, self._row(stream))
+        stored = row.payload.storage(column, self._row(stream))
         return int(key_class.encode(stream, stored.values, stored.valid)[0][0])
 
     def _shown(self, stream: str, column: str) -> str:

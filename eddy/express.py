@@ -41,7 +41,9 @@ class Express:
     def push(self, batches: Mapping[str, Any]) -> Result | None:
         """The results of a push; None, and nothing has changed, if it must take the long way."""
         engine, lane, opened = self._engine, self._lane, False
-        if self._never or type(batches) is not dict or not engine._changes.quiet or engine._steering.due:
+        if self._never or engine._numbers.thin or type(batches) is not dict:
+            return None
+        if not engine._changes.quiet or engine._steering.due:
             return None
         if lane is None or not lane.fits():
             self._lane, lane, opened = None, self._open(), True

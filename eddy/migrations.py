@@ -112,7 +112,7 @@ class Migrations:
     def _change(self, plan: Plan) -> Change:
         engine = self._engine
         chronicle = Chronicle(type(engine.migration).__name__, engine._plan, plan, engine._events)
-        return Change(plan, chronicle, engine._router, engine._lowwater, engine._workshop.box)
+        return Change(plan, chronicle, engine._router, engine._numbers, engine._workshop.box)
 
     # -- going on --------------------------------------------------------------------------------------------------
 
@@ -187,7 +187,7 @@ class Migrations:
         box.router.filled_before = engine._router.keys_filled
         box.router.composites_built = engine._router.composites_built
         box.router.counting = False
-        box.router.newest = engine._lowwater.counts.copy()
+        box.router.newest = engine._numbers.counts.copy()
         box.router.attend(engine.feedback, engine._router.suspension)
         engine._router, engine._streams = box.router, box.streams
         for change in self._changes:

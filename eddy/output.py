@@ -79,7 +79,8 @@ class SignedOutput(Output):
         self, router: Router | Crew | Chain, ring: int, streams: list[StreamState], fetch: Fetch
     ) -> Result:
         rows, signs, _ = self._changes(router, ring)
-        return Result(self.query, len(rows), lambda: rows, fetch, lambda: signs)
+        number = None if self.query.minus else self.number
+        return Result(self.query, len(rows), lambda: rows, fetch, lambda: signs, number)
 
     def _changes(
         self, router: Router | Crew | Chain, ring: int

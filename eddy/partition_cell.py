@@ -63,7 +63,7 @@ class Cell:
             result = engine._take(arrivals, None)
             assert isinstance(result, Result)
             return result
-        engine._handout.begin(engine._streams, engine._lowwater.lows.tolist())
+        engine._handout.begin(engine._streams, engine._numbers.lows.tolist())
         engine._intake.accept(arrivals)
         parts = []
         for piece in _cut_at(arrivals, before, engine.batch_size):
@@ -95,7 +95,7 @@ class Cell:
         Rows below are dead for all events to come: a checkpoint is the rows from here on, to be pushed again.
         """
         engine, found = self.engine, {}
-        lows, counts = engine._lowwater.lows.tolist(), engine._lowwater.counts.tolist()
+        lows, counts = engine._numbers.lows.tolist(), engine._numbers.counts.tolist()
         for i, name in enumerate(self.query.names):
             if lows[i] < counts[i]:
                 found[name] = int(engine._streams[i].payload.storage(ROW, np.array([lows[i]])).values[0])

@@ -62,12 +62,15 @@ class Sampler:
         counts: Rows,
         seed: tuple[int, int],
         nested: bool,
+        shares: NDArray[np.float64],
     ) -> None:
         self._compiler = compiler
         self._streams = list(streams)
         self._lows, self._counts = lows.copy(), counts.copy()
         self._seed = seed
         self._nested = nested
+        self._shares = shares
+        """Of the rows in each window, how many are stored: those that are ruled out count as rows that find nothing."""
         self._chosen: dict[tuple[int, int], tuple[Rows, NDArray[np.bool_]]] = {}
         self._trails: dict[tuple[int, ...], Trail] = {}
         self._means: dict[tuple[int, ...], float] = {}
@@ -148,7 +151,7 @@ class Sampler:
         chosen, linked = self._base(stream, size)
         rows = np.zeros((int(linked.sum()), len(self._streams)), np.int64)
         rows[:, stream] = chosen[linked]
-        weight = 1 / max(1, len(chosen))
+        weight = float(self._shares[stream]) / max(1, len(chosen))
         return Trail(rows, weight, len(rows) * weight)
 
     def _keys(self, stream: int, c: int, rows: Rows) -> Rows:

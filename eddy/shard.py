@@ -31,6 +31,7 @@ class Shard:
     def __init__(self, whole: Eddy, share: Share, plan: str, options: dict[str, Any]) -> None:
         self.engine = type(whole)(whole.query, plan, **options, _share=share)
         self.engine._fetch = self._fetch  # type: ignore[method-assign]
+        self.engine._output.number = self._number
         self.whole = whole
         self.events = NONE
         """The events of the batch that are here, by their place in the whole batch."""
@@ -75,6 +76,11 @@ class Shard:
         """The numbers that rows have in the whole of their stream."""
         found: Array = self.engine._streams[stream].payload.storage(ROW, rows).values
         return found
+
+    def _number(self, rows: Array) -> Array:
+        """What rows of results are called outside."""
+        numbers, name = self.engine._number(rows), self.whole._output.number
+        return numbers if name is None else name(numbers)
 
     def _fetch(self, stream: str, column: str, rows: Array) -> Column:
         number = self.engine.query.names.index(stream)

@@ -76,7 +76,7 @@ class Crew:
             CrewStream(self, state.number, state.name, state.classes, state.payload)
             for state in engine._streams
         ]
-        self.newest = engine._lowwater.counts.copy()
+        self.newest = engine._numbers.counts.copy()
         self._width = len(self.streams)
         self.marks = np.empty((0, len(self.streams)), np.int32)
         self._sent = np.zeros(len(self.streams), np.int64)
@@ -91,7 +91,7 @@ class Crew:
         self._batches = 0
         self.team = Team(engine.threads - 1)
         self._pool: ThreadPoolExecutor | None = None
-        self.begun: tuple[Array, Array] = (engine._lowwater.lows.copy(), engine._lowwater.counts.copy())
+        self.begun: tuple[Array, Array] = (engine._numbers.lows.copy(), engine._numbers.counts.copy())
         self._parts: Sequence[Part] = ()
 
     # -- the doors of a router -------------------------------------------------------------------------------------
@@ -276,7 +276,7 @@ class Crew:
 
     def explain(self) -> str:
         """How the rows are dealt out."""
-        rows = self.newest - self._engine._first_row
+        rows = self._engine._lowwater.counts - self._engine._first_row
         self._tell_sent()
         sent = zip(self.query.names, zip(rows.tolist(), self._sent.tolist(), strict=True), strict=True)
         return f"{len(self.shards)} shards in {self._engine.threads} threads, {self.partitioning.explain(dict(sent))}"
@@ -325,12 +325,14 @@ class Crew:
 
     def emit(self, ring: int, fetch: Fetch) -> Result:
         """The results of all shards in the order of their latest events."""
-        width, told = self._width, self._told
+        width, told, number = self._width, self._told, self._engine._output.number
         rings = [shard.router.results[ring] for shard in self.shards]
         if told is None:
             readers = [shard.reader(held) for shard, held in zip(self.shards, rings, strict=True)]
             made = sum([shard.made for shard in self.shards])
-            return Result(self.query, made, lambda: _merged(width, [read() for read in readers])[1], fetch)
+            return Result(
+                self.query, made, lambda: _merged(width, [read() for read in readers])[1], fetch, None, number
+            )
         assert self._fast is not None
         states, maps, shards = [held.state for held in rings], self._fast.maps[ring], self.shards
 
@@ -341,7 +343,7 @@ class Crew:
                 found.append(shard.read(states[c], 0, made, maps[c, :got], told[c, 2:]))
             return _merged(width, found)[1]
 
-        return Result(self.query, self._made, rows, fetch)
+        return Result(self.query, self._made, rows, fetch, None, number)
 
     def signed(self, ring: int) -> tuple[Array, Array]:
         """Rows and events of the results of a batch."""
@@ -351,7 +353,7 @@ class Crew:
 
     def parts(self, max_rows: int, ring: int, fetch: Fetch) -> Iterator[Result]:
         """The results of a batch that was run without them, in parts of bounded size."""
-        most = max(1, max_rows // len(self.shards))
+        most, number = max(1, max_rows // len(self.shards)), self._engine._output.number
         heads = []
         for shard in self.shards:
             if len(shard.events):
@@ -372,7 +374,7 @@ class Crew:
             whole = _merged(self._width, taken)[1]
             for start in range(0, len(whole), max_rows):
                 piece = whole[start : start + max_rows]
-                yield Result(self.query, len(piece), lambda piece=piece: piece, fetch)  # type: ignore[misc]
+                yield Result(self.query, len(piece), lambda piece=piece: piece, fetch, None, number)  # type: ignore[misc]
             heads = left
 
 

@@ -179,6 +179,8 @@ def _take(shard, lines, parts, dimensions, m):  # type: ignore[no-untyped-def]
     n = parts.shape[0]
     bounds = carray(pointer(shard[BOUNDS]), (2 * (dimensions.shape[1] + 1),), np.int64)
     hits, flags, ranks = shard[SCRATCH], shard[SCRATCH] + m, shard[SCRATCH] + 2 * m
+    for i in range(m):
+        _set_byte(hits, i, 0)  # the row of an event may have been ruled out
     for s in range(n):
         lines[s, ROWS] = 0
         if parts[s, PART_ROWS] != 0:

@@ -26,8 +26,8 @@ class CrewStream:
 
     @property
     def low(self) -> int:
-        low: int = self.payload.low
-        return low
+        """The first row whose keys are with the shards for sure: the payload has rows that left their window too."""
+        return int(self.crew._engine._numbers.lows[self.number])
 
     @property
     def tail(self) -> int:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import pyarrow as pa
 from attrs import asdict, field, fields_dict, frozen, validators
+from numpy.typing import NDArray
 
 from eddy import arrow
 from eddy.box import history
@@ -25,6 +26,7 @@ from eddy.handout import emit
 from eddy.intake import Part
 from eddy.leaf import StreamState
 from eddy.leaves import Leaves
+from eddy.numbers import chosen
 from eddy.query import Query
 from eddy.result import to_arrow
 from eddy.snapshot_format import Path, SnapshotFile, damaged, opened, write
@@ -161,7 +163,8 @@ def _batches(engine: Eddy, state: StreamState) -> Iterator[pa.RecordBatch]:
     schema = _schema(query, state)
     members = {c.members[state.name]: c.index for c in query.key_classes if state.name in c.members}
     low, stop = int(lowwater.lows[number]), int(lowwater.counts[number])
-    times = lowwater.times(number) if "time" in schema.names else None
+    times = lowwater.times(number) if uses_time(query.streams[state.name].window) else np.empty(0, np.int64)
+    stored, own = engine._numbers.live(number), int(engine._numbers.lows[number])
 
     def array(name: str, first: int, n: int) -> Any:
         what, _, column = name.partition(" ")
@@ -172,11 +175,26 @@ def _batches(engine: Eddy, state: StreamState) -> Iterator[pa.RecordBatch]:
             return arrow.from_numpy(state.kept(first, n).view(np.bool_), None, pa.bool_())
         if what == "key":
             return arrow.from_numpy(state.stored_keys(members[column], first, n), None, pa.int64())
-        assert times is not None
         return arrow.from_numpy(times[first - low : first - low + n], None, pa.int64())
 
+    def thinned(name: str, first: int, n: int) -> Any:
+        """The same where only some rows are stored: of the others there is their time, and that they are not kept."""
+        assert stored is not None
+        clock = query.streams[state.name].time
+        if name == "time":
+            return array(name, first, n)
+        if name == f"value {clock}" and len(times):
+            factor = query.time_of(state.name, np.ones(1, np.int64))
+            kind, values = state.payload.columns[str(clock)], times[first - low : first - low + n] // factor
+            return to_arrow(Column(values.astype(kind.dtype)), kind)
+        start, stop = np.searchsorted(stored, (first, first + n)).tolist()
+        places = np.full(n, -1)
+        places[stored[start:stop] - first] = np.arange(stop - start)
+        spread = array(name, own + start, stop - start).take(pa.array(places, mask=places < 0))
+        return spread.fill_null(False) if name == "kept" else spread
+
     def cut(first: int, n: int) -> Iterator[pa.RecordBatch]:
-        arrays = [array(name, first, n) for name in schema.names]
+        arrays = [(array if stored is None else thinned)(name, first, n) for name in schema.names]
         if any(isinstance(column, pa.ChunkedArray) for column in arrays):  # too much text for one
             yield from cut(first, n // 2)
             yield from cut(first + n // 2, n - n // 2)
@@ -193,15 +211,20 @@ def _restore(engine: Eddy, saved: Saved, file: SnapshotFile) -> None:
     for number, name in enumerate(engine.query.names):
         low, stop = saved.lows[number], saved.nexts[number]
         state = engine._streams[number] = engine._workshop.stream(number, low)
-        leaves, found = Leaves([state]), []
+        leaves, found, kept = Leaves([state]), [], [np.empty(0, np.bool_)]
         lows, counts = np.full(number + 1, low), np.full(number + 1, low)
         for batch in file.batches(number, _schema(engine.query, state)):
             leaves.begin(lows, counts)
-            found.append(_append(engine, state, leaves, batch))
+            kept.append(arrow.to_numpy(batch.column("kept"), np.dtype(np.bool_)))
+            found.append(_append(engine, state, leaves, batch, kept[-1]))
             counts[number] = state.payload.next_row
         leaves.begin(lows, counts)
-        if not saved.first_row <= low <= stop == state.payload.next_row:
+        rows = np.concatenate(kept)
+        if not saved.first_row <= low <= stop == low + len(rows):
             raise damaged(file.path, f"stream {name} has not the rows {low} to {stop}")
+        if not engine.query.minus and not rows.all():
+            engine._numbers.restore(number, state.payload, low, low + np.flatnonzero(rows), low)
+            engine._output.number = engine._numbers.number
         if uses_time(engine.query.streams[name].window):
             times[number] = np.concatenate([np.empty(0, np.int64), *found])
     engine._lowwater.restore(saved.lows, saved.nexts, times)
@@ -227,7 +250,7 @@ def _restore(engine: Eddy, saved: Saved, file: SnapshotFile) -> None:
 
 def _recall(engine: Eddy) -> None:
     """Results that stand follow from the live rows, so they are made again from them."""
-    query, lows = engine.query, engine._lowwater.lows.copy()
+    query, lows = engine.query, engine._numbers.lows.copy()
     box = engine._workshop.box(engine._plan, lows.tolist())
     standing: list[Array] = [np.empty((0, len(query.names)), np.int64)]
     for batch in history(engine._streams, lows):
@@ -241,8 +264,13 @@ def _recall(engine: Eddy) -> None:
     engine._output.restore(np.concatenate(standing), engine._streams)
 
 
-def _append(engine: Eddy, state: StreamState, leaves: Leaves, batch: pa.RecordBatch) -> Array:
-    """Append rows as if they had come in former batches; returns their times, where the window needs them."""
+def _append(
+    engine: Eddy, state: StreamState, leaves: Leaves, batch: pa.RecordBatch, kept: NDArray[np.bool_]
+) -> Array:
+    """Append rows as if they had come in former batches; returns their times, where the window needs them.
+
+    Those not kept are left out, but their times are not.
+    """
     query, name, n = engine.query, state.name, batch.num_rows
     columns: dict[str, Column] = {}
     for column, kind in state.payload.columns.items():
@@ -257,9 +285,9 @@ def _append(engine: Eddy, state: StreamState, leaves: Leaves, batch: pa.RecordBa
             keys[key_class.index] = key_class.encode(name, columns[member].values, columns[member].valid)[0]
         elif member is not None:
             keys[key_class.index] = _longs(batch.column(f"key {member}"))
-    kept = arrow.to_numpy(batch.column("kept"), np.dtype(np.bool_))
     flags = None if kept.all() else kept.view(np.uint8)
-    leaves.append([Part(state.number, columns, keys, flags, np.full(n, -1, np.int32))])
+    part = Part(state.number, columns, keys, flags, np.full(n, -1, np.int32))
+    leaves.append([part if flags is None or query.minus else chosen(part, np.flatnonzero(kept))])
     stream = query.streams[name]
     if not uses_time(stream.window):
         return np.empty(0, np.int64)

@@ -119,10 +119,11 @@ class Watch:
         return Sampler(
             held._router.compiler,
             held._streams,
-            held._lowwater.lows,
-            held._lowwater.counts,
+            held._numbers.lows,
+            held._numbers.counts,
             (int(engine.seed) & 0xFFFFFFFFFFFFFFFF, engine._events),
             engine.joins == "nested",
+            engine._numbers.shares(),
         )
 
     def tell(self) -> list[str]:

@@ -14,8 +14,8 @@ from eddy.explanation import NOT_ARRIVED, Explanation
 from eddy.history import History, Stretch
 from eddy.leaf import StreamState
 from eddy.lifetime import Lifetimes
-from eddy.lowwater import LowWater
 from eddy.names import nearest
+from eddy.numbers import Numbers
 from eddy.query import Query
 from eddy.trial import Trial
 
@@ -26,7 +26,7 @@ class Inquiry:
 
     query: Query
     states: Sequence[StreamState]
-    lowwater: LowWater
+    numbers: Numbers
     history: History
     event: int
     """The number of the next event."""
@@ -35,12 +35,17 @@ class Inquiry:
     def explain(self, given: Mapping[str, Any]) -> Explanation:
         """What became of these rows."""
         rows = self._checked(given)
-        now = Stretch(self.event, self.lowwater.counts.tolist(), self.lowwater.lows.tolist())
+        lowwater = self.numbers.lowwater
+        now = Stretch(self.event, lowwater.counts.tolist(), lowwater.lows.tolist())
         counts = dict(zip(rows, now.counts, strict=True))
         missing = {name: count for name, count in counts.items() if rows[name] >= count}
         if missing:
             return self._not_arrived(rows, missing)
-        evidence = Evidence(self.query, self.states, rows)
+        found = {
+            name: self.numbers.find(i, row, self.states[i].payload)
+            for i, (name, row) in enumerate(rows.items())
+        }
+        evidence = Evidence(self.query, self.states, found)
         lives = Lifetimes(self.query, self.history, self.history.first or now, now, evidence)
         return Trial(self.query, self.history, rows, evidence, lives).explanation()
 

@@ -46,7 +46,12 @@ def live_rows(case, engine):
     for state in engine._streams:
         rows, stream = seen[state.name], case.streams[state.name]
         numbers = naive.live_rows(stream, rows, now)
-        kept = state.kept(numbers.start + case.first_row, len(numbers))
+        stored, held = engine._numbers.live(state.number), state.base.tail - state.base.low
+        if stored is None:
+            kept = state.kept(numbers.start + case.first_row, len(numbers))
+        else:
+            assert len(stored) <= held and state.kept(state.base.tail - len(stored), len(stored)).all()
+            kept = np.isin(np.array(numbers) + case.first_row, stored)
         live[state.name] = [rows[i] if able else None for i, able in zip(numbers, kept, strict=True)]
     return live
 

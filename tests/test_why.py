@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import eddy
+from eddy.numbers import REMEMBERED
 from tests.strategies import small_cases
 from tests.witness import example, interrogate, query, rows, short_history
 
@@ -115,6 +116,9 @@ def test_values_that_are_gone_leave_the_verdict_open(engine):
     assert "A 0 left its window, Rows(3), at event 9; its values are not known any more." in str(answer)
     assert "They were in their windows together at event 5, when C 0 arrived." in str(answer)
     assert engine.why_not(A=0, B=0, C=10**9).verdict == "not arrived"
+    filtered = engine.why_not(A=0, B=1, C=0)
+    assert (filtered.verdict, filtered.predicates) == ("filtered", ("B.v > 10",))  # it was ruled out lately
+    engine.push("B", rows(*[(20, 1, 0.0)] * REMEMBERED))
     filtered = engine.why_not(A=0, B=1, C=0)
     assert (filtered.verdict, filtered.predicates) == ("filtered", ("B.v > 10", "A.x = B.x = C.x"))
     assert "B.v > 10 failed, or B.x was NULL, or else no A.x or C.x could equal it" in str(filtered)
