@@ -27,6 +27,7 @@ from eddy.spark.redeal import prepare
 from eddy.spark.report import tally
 from eddy.spark.session import quiet
 from eddy.spark.ship import core_count, pickled, sent, ship
+from eddy.spark.work import BATCH
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -60,6 +61,7 @@ def stream(
     and started again: with another plan or other policies, and another number of ``partitions``: then rows are dealt
     out anew when this is called. Windows that count rows, differences and aggregates run in one partition.
     """
+    policies = {"batch_size": BATCH, **policies}
     check_options(query, policies)
     check_delays(query, frames)
     layout = layout_of(query)

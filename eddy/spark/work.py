@@ -18,6 +18,9 @@ from eddy.spark.report import Stopwatch, report_of, sent_back
 LARGEST = 1 << 16
 """Results in one Arrow batch, at most."""
 
+BATCH = 1 << 14
+"""Events that an engine takes at once, if not said otherwise: in a partition rows come in bulk."""
+
 
 @attrs.frozen
 class Job:
