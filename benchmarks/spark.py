@@ -88,6 +88,8 @@ def measured(events: int, streams: int, keys: int, rounds: int, skip: list[str])
     few = ["native", "stream"] if keys < FEW else []
     wanted = ["join", "sql", "buckets", "stream", "native", "shuffled", "read"]
     wanted = [side for side in wanted if side not in (*skip, *few)]
+    long = {"native"} if keys >= FEW else {"sql"}
+    """What takes so long that one turn has to do."""
     turns = Turns()
     try:
         width = spark_sides.write(folder / "all", streams, events, keys)
@@ -103,7 +105,7 @@ def measured(events: int, streams: int, keys: int, rounds: int, skip: list[str])
                     getattr(sides, side)()
         for turn in range(rounds):
             for side in wanted:
-                if side not in ("native", "sql") or turn == 0:  # they take long, and differ little
+                if side not in long or turn == 0:
                     turns.take(sides, side)
         if "one core" not in skip:
             alone = Sides(session(1), folder / "all", names, width)
@@ -150,9 +152,11 @@ def main() -> int:
     parser.add_argument("--streams", type=int, nargs="+", default=[3, 4])
     parser.add_argument("--keys", type=int, nargs="+", default=[10_000, 1_000])
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--batches", type=int, default=5, help="micro-batches of Spark's stream-stream joins")
     parser.add_argument("--skip", nargs="+", default=[], help="native, sql, buckets, stream, 'one core', ...")
     parser.add_argument("--write", action="store_true", help="keep the figures in results_spark.json")
     options = parser.parse_args()
+    spark_sides.BATCHES = options.batches
     found: list[Line] = []
     for streams in options.streams:
         for keys in options.keys:

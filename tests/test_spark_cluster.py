@@ -153,7 +153,7 @@ def test_four_cold_workers_of_a_cluster():
 
 
 def test_every_kind_of_partitioning_on_a_cluster(tmp_path):
-    """Executors of one core each: hash, heavy keys, grid, slices, counted rows, zones, nothing, floats, and a stream."""
+    """Executors of one core each: hash, heavy keys, grid, slices, counted rows, zones, no rows, floats, a stream."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
         [sys.executable, "-c", KINDS, str(tmp_path)],

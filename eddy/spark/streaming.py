@@ -2,7 +2,7 @@
 
 Each micro-batch deals its rows out to cells, and a cell goes on from the state that it left in the last one
 (`eddy.spark.state`). Spark's own state stores are not used: they fix the number of partitions for the life of a
-checkpoint, and hand state to Python one value at a time, which took 1.5 to 3.6 times as long.
+checkpoint, and hand state to Python one value at a time.
 """
 
 from __future__ import annotations
