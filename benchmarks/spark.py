@@ -1,178 +1,51 @@
 """Joins on Spark: `eddy.spark` against Spark's own joins, with the same rows, in one run.
 
-    python -m benchmarks.spark [--events 1000000] [--streams 3 4] [--keys 1000] [--rounds 3] [--skip native ...]
+    python -m benchmarks.spark [--events 1000000] [--streams 3 4] [--keys 10000 1000] [--rounds 3] [--write]
 
 The streams share one key and have windows of time that hold as many rows as there are keys, so a row has about one
-partner in each other stream. All sides read the same Parquet files and write to Spark's noop sink, which takes every
-row and keeps none. Sides take turns; what is compared are medians.
+partner in each other stream. Sides take turns, and what is compared are times of one turn: the median over turns. A
+side that takes so long that it has one turn comes last, and is compared with our last turn before; one core with two by
+the quickest of each. Every turn of every side must have the same number of results.
 
-- ``join``: `eddy.spark.join`. ``sql``: Spark SQL with the windows in the conditions of the joins.
+- ``join``: `eddy.spark.join`. ``sql``: Spark SQL with the windows in the conditions of the joins. ``buckets``: the same
+  with buckets of time as a second key, which is what one would write by hand.
 - ``stream``: `eddy.spark.stream`, ``native``: Spark's own stream-stream joins, both with availableNow. Each has what
-  suits it: the first one micro-batch, the second five, so that its state stays small (with one it took far longer),
-  the faster of its state stores, in memory, and no empty micro-batches in the end.
+  suits it: the first one micro-batch, the second five, the faster of its state stores, in memory, and no empty
+  micro-batches. Not with fewer than 10,000 keys: a micro-batch then has many rows of a key, Spark tries all pairs of
+  them, and does not end within minutes.
 - ``one core``: `eddy.spark.join` under local[1].
+
+`--write` keeps the figures in `benchmarks/results_spark.json`; `python -m benchmarks.table --write` shows them.
 """
 
 from __future__ import annotations
 
 import argparse
-import itertools
 import os
+import platform
 import shutil
-import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
-
-import eddy
 import eddy.spark
-from eddy.spark import bounded
+from benchmarks import spark_sides
+from benchmarks.ratio import table, write
+from benchmarks.spark_sides import Sides
+from benchmarks.targets import Line
 
-GOALS = {"native": 20.0, "sql": 3.0, "one core": 1.6}
-"""What each is to be beaten by: times as many events a second."""
-FILES = 5
-"""Files of a stream: stretches of time."""
-SPAN = 10**9
-"""Microseconds that a feed lasts."""
-
-
-def write(folder: Path, streams: int, events: int, keys: int, seed: int = 0) -> float:
-    """Files of random rows; returns the width of a window, in seconds."""
-    random = np.random.default_rng(seed)
-    n = events // streams
-    for name in "ABCDEFGH"[:streams]:
-        table = pa.table(
-            {
-                "ts": pa.array(np.sort(random.integers(0, SPAN, n)), pa.timestamp("us", "UTC")),
-                "k": random.integers(0, keys, n),
-                "v": random.integers(0, 10**6, n),
-            }
-        )
-        (folder / name).mkdir(parents=True)
-        cuts = np.searchsorted(np.asarray(table["ts"]).astype(np.int64), np.linspace(0, SPAN, FILES + 1))
-        for i, (low, high) in enumerate(itertools.pairwise(cuts.tolist())):
-            pq.write_table(table.slice(low, high - low), folder / name / f"{i}.parquet")
-            os.utime(folder / name / f"{i}.parquet", (i + 1, i + 1))
-    return keys / n * SPAN / 1e6
-
-
-def query(names: str, width: float) -> eddy.Query:
-    """All streams by one key, in windows of so many seconds."""
-    of = {"ts": "timestamp[us, UTC]", "k": "int64", "v": "int64"}
-    streams = {name: eddy.Stream(of, window=eddy.Range(f"{round(width * 1e6)} us")) for name in names}
-    where = [f"{a}.k = {b}.k" for a, b in itertools.pairwise(names)]
-    return eddy.Query(streams, where, select=[f"{name}.v AS {name}" for name in names])
-
-
-def by_sql(frames: dict[str, Any], width: float) -> Any:
-    """The same by Spark's joins: any two rows of a result are no further apart than a window."""
-    micros = round(width * 1e6)
-    names = list(frames)
-    joined: Any = None
-    for name in names:
-        part = frames[name].selectExpr(f"ts AS ts{name}", f"k AS k{name}", f"v AS {name}")
-        if joined is None:
-            joined, first = part, name
-            continue
-        near = [
-            f"ts{name} >= ts{other} - INTERVAL {micros} MICROSECONDS AND ts{name} <= ts{other} + INTERVAL {micros} "
-            "MICROSECONDS"
-            for other in names[: names.index(name)]
-        ]
-        from pyspark.sql import functions as F
-
-        joined = joined.join(part, F.expr(" AND ".join([f"k{first} = k{name}", *near])))
-    return joined.select(*names)
-
-
-def natively(frames: dict[str, Any], width: float) -> Any:
-    """The same by Spark's stream-stream joins. Only one event time may go on from join to join: others are numbers."""
-    from pyspark.sql import functions as F
-
-    micros = round(width * 1e6)
-    joined: Any = None
-    names = list(frames)
-    for name in names:
-        part = frames[name].selectExpr(f"ts AS ts{name}", f"k AS k{name}", f"v AS {name}")
-        part = part.withColumn(f"at{name}", F.unix_micros(f"ts{name}")).withWatermark(
-            f"ts{name}", "0 seconds"
-        )
-        if joined is None:
-            joined, time_of, first = part, f"ts{name}", name
-            continue
-        near = [
-            f"ts{name} >= {time_of} - INTERVAL {micros} MICROSECONDS AND ts{name} <= {time_of} + INTERVAL {micros} "
-            "MICROSECONDS"
-        ]
-        near += [f"abs(at{name} - at{other}) <= {micros}" for other in names[: names.index(name)]]
-        joined = joined.join(part, F.expr(" AND ".join([f"k{first} = k{name}", *near])))
-        joined = joined.drop(time_of)
-        time_of = f"ts{name}"
-    return joined.select(*names)
-
-
-def drained(frame: Any) -> None:
-    """Compute all of a frame."""
-    frame.write.format("noop").mode("overwrite").save()
-
-
-def streamed(frame: Any, checkpoint: str) -> None:
-    """Run a streaming frame over all that is there."""
-    writer = frame.writeStream.format("noop").option("checkpointLocation", checkpoint)
-    writer.trigger(availableNow=True).start().awaitTermination()
-
-
-class Sides:
-    """What is measured, over one folder of files."""
-
-    def __init__(self, spark: Any, folder: Path, names: str, width: float) -> None:
-        self.spark, self.folder, self.names, self.width = spark, folder, names, width
-        self.query = query(names, width)
-        self.runs = 0
-        self.frame: Any = None
-
-    def frames(self) -> dict[str, Any]:
-        return {name: self.spark.read.parquet(str(self.folder / name)) for name in self.names}
-
-    def sources(self, files: int = FILES) -> dict[str, Any]:
-        reader = self.spark.readStream.schema("ts timestamp, k long, v long").option(
-            "maxFilesPerTrigger", files
-        )
-        return {name: reader.parquet(str(self.folder / name)) for name in self.names}
-
-    def checkpoint(self) -> str:
-        self.runs += 1
-        return str(self.folder / f"checkpoint{self.runs}")
-
-    def join(self) -> None:
-        self.frame = eddy.spark.join(self.query, self.frames())
-        drained(self.frame)
-
-    def sql(self) -> None:
-        drained(by_sql(self.frames(), self.width))
-
-    def stream(self) -> None:
-        place = self.checkpoint()
-        streamed(eddy.spark.stream(self.query, self.sources(), place, watermark="0 s", multiple="max"), place)
-
-    def native(self) -> None:
-        streamed(natively(self.sources(1), self.width), self.checkpoint())
-
-    def shuffled(self) -> None:
-        """What `join` lets the JVM do, without the way into Python and back."""
-        layout = bounded.layout_of(self.query)
-        frames = self.frames()
-        partitioning = bounded.choose(layout.query, 2)
-        tagged = {name: frame.select(*layout.tagged(name, frame)) for name, frame in frames.items()}
-        union = bounded.dealt(layout, partitioning, tagged)
-        drained(union.repartitionById(partitioning.cells, "cell").sortWithinPartitions("time"))
+RESULTS = Path(__file__).with_name("results_spark.json")
+FEW = 10_000
+"""With fewer keys than these, Spark's stream-stream joins are not asked."""
+SETTINGS = {
+    "spark.driver.memory": "4g",
+    "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+    "spark.sql.streaming.stateStore.maintenanceInterval": "600s",
+    "spark.sql.session.timeZone": "UTC",
+}
 
 
 def session(cores: int) -> Any:
@@ -182,98 +55,159 @@ def session(cores: int) -> Any:
     active = SparkSession.getActiveSession()
     if active is not None:
         active.stop()
-    return eddy.spark.session(
-        f"local[{cores}]",
-        **{
-            "spark.driver.memory": "2g",
-            "spark.sql.streaming.noDataMicroBatches.enabled": "false",
-            "spark.sql.streaming.stateStore.maintenanceInterval": "600s",
-            "spark.sql.session.timeZone": "UTC",
-        },
-    )
+    return eddy.spark.session(f"local[{cores}]", **SETTINGS)
 
 
-def timed(run: Callable[[], None]) -> float:
-    start = time.perf_counter()
-    run()
-    return time.perf_counter() - start
+class Turns:
+    """The sides of one feed, each timed in turn."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, list[float]] = {}
+        self.results: dict[str, int] = {}
+        self.engine: list[float] = []
+
+    def take(self, sides: Sides, side: str, name: str | None = None) -> None:
+        """One turn of a side."""
+        start = time.perf_counter()
+        found = getattr(sides, side)()
+        name = name or side
+        self.seconds.setdefault(name, []).append(time.perf_counter() - start)
+        if side not in ("shuffled", "read") and self.results.setdefault(name, found) != found:
+            raise AssertionError(f"{name} had {self.results[name]:,} results before, and now {found:,}")
+        if name == "join":
+            self.engine.append(sum(report.engine_seconds for report in eddy.spark.reports(sides.frame)))
+        print(f"    {name} {self.seconds[name][-1]:.2f} s", file=sys.stderr, flush=True)
+
+    def best(self, side: str) -> float:
+        return min(self.seconds[side])
+
+    def pairs(self, ours: str, other: str) -> list[tuple[float, float]]:
+        """Seconds of both sides, turn by turn; of a side with one turn only, beside our last one before it."""
+        mine, theirs = self.seconds[ours], self.seconds[other]
+        if other == "one core":  # it has a session of its own, after all others
+            return [(self.best(ours), self.best(other))]
+        if len(theirs) != len(mine):
+            return [(mine[-1], theirs[0])]
+        return list(zip(mine, theirs, strict=True))
 
 
-def measure(events: int, streams: int, keys: int, rounds: int, skip: list[str]) -> None:
-    """One number of streams: print what each side does in a second, and the ratios."""
+def measured(events: int, streams: int, keys: int, rounds: int, skip: list[str]) -> Turns:
+    """All sides over one feed."""
     folder = Path(tempfile.mkdtemp(prefix="eddy-bench-"))
     names = "ABCDEFGH"[:streams]
+    few = ["native", "stream"] if keys < FEW else []
+    wanted = ["join", "sql", "buckets", "stream", "native", "shuffled", "read"]
+    wanted = [side for side in wanted if side not in (*skip, *few)]
+    long = {"native"} if keys >= FEW else {"sql"}
+    """What takes so long that one turn has to do."""
+    turns = Turns()
     try:
-        width = write(folder / "all", streams, events, keys)
-        small = write(folder / "small", streams, events // 50, keys)
+        width = spark_sides.write(folder / "all", streams, events, keys)
+        small = spark_sides.write(folder / "small", streams, events // 20, keys)
         spark = session(2)
         sides, warm = Sides(spark, folder / "all", names, width), Sides(spark, folder / "small", names, small)
-        counts = {
-            "join": eddy.spark.join(warm.query, warm.frames()).count(),
-            "sql": by_sql(warm.frames(), small).count(),
-        }
-        assert len(set(counts.values())) == 1 and counts["join"], counts
-        wanted = [side for side in ("join", "sql", "stream", "native", "shuffled") if side not in skip]
-        for side in wanted:
-            getattr(warm, side)()
-        for _ in range(3 if "join" in wanted else 0):  # until the JVM has compiled what it runs
-            sides.join()
-        seconds: dict[str, list[float]] = {side: [] for side in wanted}
-        engine: list[float] = []
-        for turn in range(rounds):
+        found = {side: getattr(warm, side)() for side in wanted if side not in ("shuffled", "read")}
+        if len(set(found.values())) != 1:
+            raise AssertionError(f"the sides have different numbers of results: {found}")
+        for _ in range(2):  # until the JVM has compiled what it runs
+            for side in ("join", "stream"):
+                if side in wanted:
+                    getattr(sides, side)()
+        for _ in range(rounds):
             for side in wanted:
-                if side != "native" or turn == 0:  # it takes long, and differs little
-                    seconds[side].append(timed(getattr(sides, side)))
-                    print(f"    {side} {seconds[side][-1]:.2f} s", file=sys.stderr, flush=True)
-                if side == "join":
-                    engine.append(sum(r.engine_seconds for r in eddy.spark.reports(sides.frame)))
-        results = sum(r.results for r in eddy.spark.reports(sides.frame)) if sides.frame is not None else 0
+                if side not in long:
+                    turns.take(sides, side)
+        for side in wanted:  # last, since what they leave in the heap of the JVM slows down what comes after
+            if side in long:
+                turns.take(sides, side)
         if "one core" not in skip:
             alone = Sides(session(1), folder / "all", names, width)
-            for _ in range(3):
+            for _ in range(2):
                 alone.join()
-            seconds["one core"] = [timed(alone.join) for _ in range(rounds)]
-        show(events, streams, keys, results, {s: statistics.median(v) for s, v in seconds.items()}, engine)
+            for _ in range(rounds):
+                turns.take(alone, "join", "one core")
+        if len(set(turns.results.values())) != 1:
+            raise AssertionError(f"the sides have different numbers of results: {turns.results}")
+        return turns
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def show(
-    events: int, streams: int, keys: int, results: int, seconds: dict[str, float], engine: list[float]
-) -> None:
-    """The figures as lines of text."""
-    print(f"{streams} streams, {events:,} events, {keys:,} keys, {results:,} results")
-    for side, took in seconds.items():
-        print(f"  {side:9} {took:7.2f} s {events / took:12,.0f} events/s")
-    for side, ours in (("native", "stream"), ("native", "join"), ("sql", "join"), ("one core", "join")):
-        if side in seconds and ours in seconds:
-            ratio, goal = seconds[side] / seconds[ours], GOALS[side]
-            reached = (
-                ""
-                if side == "native" and ours == "join"
-                else f", goal {goal:g}: {'reached' if ratio >= goal else 'not reached'}"
-            )
-            print(f"  {ours} against {side}: {ratio:.2f} times{reached}")
-    if "shuffled" in seconds and "join" in seconds and engine:
-        inside = statistics.median(engine) / 2
-        between = max(0.0, seconds["join"] - seconds["shuffled"] - inside)
-        print(
-            f"  of the join: JVM {seconds['shuffled']:.2f} s, engine {inside:.2f} s a core, between JVM and Python "
-            f"{between:.2f} s, {100 * between / seconds['join']:.0f}% (goal: under 50%)"
-        )
+GOALS = (
+    ("native", "stream", "`stream` against Spark's stream-stream joins", 20.0),
+    ("native", "join", "`join` against Spark's stream-stream joins", 20.0),
+    ("sql", "join", "`join` against Spark SQL, windows in the conditions", 3.0),
+    ("buckets", "join", "`join` against Spark SQL with buckets of time", 3.0),
+    ("one core", "join", "`join` with two cores against one", 1.6),
+)
+"""What is compared: the other side, ours, in words, and how many times as fast ours is to be."""
 
 
-def main() -> None:
+def lines(turns: Turns, events: int, streams: int, keys: int) -> Iterator[Line]:
+    """The figures of one feed against their goals."""
+    feed = f"{streams} streams, {keys:,} keys"
+    for other, ours, what, goal in GOALS:
+        if other in turns.seconds and ours in turns.seconds:
+            pairs = sorted(turns.pairs(ours, other), key=lambda pair: pair[1] / pair[0])
+            mine, theirs = pairs[(len(pairs) - 1) // 2]  # the median, or the lower of two
+            ends = [f"{b / a:.3g}" for a, b in (pairs[0], pairs[-1])] if len(pairs) > 1 else []
+            spread = f"; turns {ends[0]} to {ends[1]}" if ends else ""
+            note = f"{mine:.2f} s and {theirs:.2f} s for {events:,} events{spread}"
+            yield Line(f"{feed}: {what}", theirs / mine, "times", goal, at_least=True, note=note)
+    if "shuffled" in turns.seconds and turns.engine:
+        whole, jvm, inside = turns.best("join"), turns.best("shuffled"), min(turns.engine) / 2
+        between = max(0.0, whole - jvm - inside)
+        note = f"of {whole:.2f} s: {jvm:.2f} s in the JVM alone, {inside:.2f} s in each engine"
+        what = f"{feed}: of a `join`, time between JVM and Python"
+        yield Line(what, 100 * between / whole, "%", 50.0, note=note)
+
+
+def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.spark")
     parser.add_argument("--events", type=int, default=1_000_000)
     parser.add_argument("--streams", type=int, nargs="+", default=[3, 4])
-    parser.add_argument("--keys", type=int, default=1000)
+    parser.add_argument("--keys", type=int, nargs="+", default=[10_000, 1_000])
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--skip", nargs="+", default=[], help="native, sql, stream, shuffled, 'one core'")
+    parser.add_argument("--batches", type=int, default=5, help="micro-batches of Spark's stream-stream joins")
+    parser.add_argument("--skip", nargs="+", default=[], help="native, sql, buckets, stream, 'one core', ...")
+    parser.add_argument("--write", action="store_true", help="keep the figures in results_spark.json")
     options = parser.parse_args()
+    spark_sides.BATCHES = options.batches
+    found: list[Line] = []
     for streams in options.streams:
-        measure(options.events, streams, options.keys, options.rounds, options.skip)
+        for keys in options.keys:
+            turns = measured(options.events, streams, keys, options.rounds, options.skip)
+            results = next(iter(turns.results.values()))
+            print(f"{streams} streams, {options.events:,} events, {keys:,} keys, {results:,} results")
+            for side in turns.seconds:
+                rate = options.events / turns.best(side)
+                print(f"  {side:9} {turns.best(side):7.2f} s {rate:12,.0f} events/s", flush=True)
+            found += lines(turns, options.events, streams, keys)
+            if options.write:
+                keep(found)
+    print(table(("what", "measured", "goal", "", "note"), [line.cells() for line in found], left=(0, 4)))
+    return 0
+
+
+def keep(found: list[Line]) -> None:
+    """The figures, beside those that were kept before."""
+    figures = {
+        line.what: {"measured": round(line.measured, 3), "target": line.target, "unit": line.unit}
+        | {"passed": line.passed, "note": line.note}
+        for line in found
+    }
+    held = (table_of(RESULTS) or {}).get("targets", {})
+    write(
+        RESULTS, {"targets": held | figures, "machine": f"{platform.machine()}, {os.cpu_count()} processors"}
+    )
+
+
+def table_of(path: Path) -> Any:
+    """What was kept before, if anything was."""
+    from benchmarks.table import read
+
+    return read(path)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

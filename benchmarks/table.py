@@ -23,6 +23,7 @@ PAGES = {
     ROOT / "docs" / "feedback.md": RESULTS.with_name("results_feedback.json"),
     ROOT / "docs" / "routing.md": RESULTS.with_name("results_routing.json"),
     ROOT / "docs" / "scaling.md": RESULTS.with_name("results_scaling.json"),
+    ROOT / "docs" / "spark.md": RESULTS.with_name("results_spark.json"),
 }
 """Pages with figures, and the results that these are from."""
 BEGIN = "<!-- figures: written by python -m benchmarks.table --write -->"

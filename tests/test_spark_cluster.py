@@ -71,6 +71,44 @@ print(json.dumps({
 spark.stop()
 """
 
+KINDS = """
+import json, sys
+import eddy, eddy.spark
+from tests.sparks import ZONED, Feed, equal, ids, stream
+from tests.test_spark_stream import SCHEMA, arrivals, run, sources, write
+
+spark = eddy.spark.session("local-cluster[2,1,1024]", **{"spark.executor.memory": "1g", "spark.driver.memory": "1g"})
+columns = {"k": "int64", "s": "string"}
+one = equal("A.k", "B.k", "C.k")
+several = [*equal("A.s", "B.s"), *equal("B.k", "C.k")]
+plain = {n: stream(**columns) for n in "ABC"}
+counting = {**plain, "A": stream(("rows", 9), **columns)}
+zoned = {n: stream(("range", 12), ZONED, **columns) for n in "ABC"}
+cases = {
+    "hash": (plain, one, {}, {}),
+    "heavy": (plain, one, {"skew": 0.7, "sizes": 90, "span": 300}, {"sample": 1.0, "kind": "hash", "partitions": 8}),
+    "hypercube": (plain, several, {}, {"partitions": 16}),
+    "slices": (plain, several, {}, {"sample": 1.0, "kind": "slices"}),
+    "rows": (counting, several, {}, {}),
+    "zones": (zoned, several, {}, {}),
+    "empty": (plain, one, {"sizes": [40, 0, 40]}, {}),
+    "float": ({**plain, "A": stream(f="float64")}, [*equal("A.f", "B.k"), *equal("B.s", "C.s")], {}, {}),
+}
+found = {}
+for seed, (name, (streams, where, filled, options)) in enumerate(cases.items()):
+    given = Feed(streams, where).fill(60 + seed, **filled)
+    frame = eddy.spark.join(given.query, given.frames(spark), **{"partitions": 3, **options})
+    found[name] = [ids(frame) == given.expected(), given.expected().total(), eddy.spark.explain(frame).splitlines()[0]]
+given = Feed({n: stream(("range", 20), **columns) for n in "ABC"}, several).fill(70, sizes=200, span=200)
+write(sys.argv[1], arrivals(given), 3)
+for partitions in (2, 3):  # a second run has nothing new, but deals its state out anew
+    run(spark, sys.argv[1], given.query, sources(spark, sys.argv[1], SCHEMA), partitions=partitions)
+streamed = ids(spark.read.parquet(sys.argv[1] + "/out"))
+found["stream"] = [streamed == given.expected(), given.expected().total(), "streamed"]
+print(json.dumps(found))
+spark.stop()
+"""
+
 
 def test_the_archive_has_the_packages_and_their_kernels():
     """Sources of all three, and compiled kernels beside them; no tests."""
@@ -113,3 +151,22 @@ def test_four_cold_workers_of_a_cluster():
         assert kernels > 150 and compiled == 0
         # Spark's folder for this application, which it leaves behind.
         shutil.rmtree(Path(home).parents[1], ignore_errors=True)
+
+
+def test_every_kind_of_partitioning_on_a_cluster(tmp_path):
+    """Executors of one core each: hash, heavy keys, grid, slices, counted rows, zones, no rows, floats, a stream."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", KINDS, str(tmp_path)],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=500,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert {name: right for name, (right, *_) in found.items() if not right} == {}
+    assert {name for name, (_, results, _) in found.items() if not results} == {"empty"}
+    for name in ("hash", "hypercube", "slices"):
+        assert name in found[name][2]

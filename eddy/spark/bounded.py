@@ -17,7 +17,7 @@ from eddy.spark.report import tally
 from eddy.spark.sampling import sampled, sizes_of
 from eddy.spark.session import quiet
 from eddy.spark.ship import core_count, pickled, sent, ship
-from eddy.spark.work import Job
+from eddy.spark.work import BATCH, Job
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -45,6 +45,7 @@ def join(
     query's streams, and rows of one stream and equal time in that of its DataFrame. Where a window counts rows, every
     stream needs a time. Differences and aggregates give the changes that an `Eddy` gives, with their column ``sign``.
     """
+    policies = {"batch_size": BATCH, **policies}
     check_options(query, policies)
     layout = layout_of(query, counted(query))
     check_frames(layout.query, frames, streaming=False)

@@ -19,6 +19,7 @@ import pyarrow as pa
 from eddy.partition import Partitioning
 from eddy.partition_grid import Grid
 from eddy.spark.layout import CELL, ROW, STREAM, TIME, Layout
+from eddy.spark.pack import content
 from eddy.spark.session import quiet
 from eddy.spark.ship import pickled, sent, ship
 
@@ -32,18 +33,23 @@ def dealt(
     layout: Layout, partitioning: Partitioning, frames: Mapping[str, DataFrame] | DataFrame
 ) -> DataFrame:
     """Rows that travel, each once for every cell that it goes to: of streams one by one, or of all together."""
-    from pyspark.sql import functions as F
-
     one_by_one = dict(frames) if isinstance(frames, Mapping) else None
     if partitioning.cells > 1 and one_by_one and by_spark(partitioning):
         return _union(
             [_sent(frame, places(layout, partitioning, name)) for name, frame in one_by_one.items()]
         )
     union = _union(list(frames.values())) if isinstance(frames, Mapping) else frames
+    if partitioning.cells > 1 and by_spark(partitioning):
+        return _sent(union, [_any_stream(layout, partitioning)])
+    return dealt_in_python(layout, partitioning, union)
+
+
+def dealt_in_python(layout: Layout, partitioning: Partitioning, union: DataFrame) -> DataFrame:
+    """The same by `Partitioning.deal` alone: as a streaming join does it, whose rows are in Python anyway."""
+    from pyspark.sql import functions as F
+
     if partitioning.cells == 1:
         return union.withColumn(CELL, F.lit(0))
-    if by_spark(partitioning):
-        return _sent(union, [_any_stream(layout, partitioning)])
     job = pickled(Dealer(layout, partitioning))
     with quiet():
         return union.mapInArrow(
@@ -167,8 +173,8 @@ class Dealer:
             for name, columns in self.layout.unpacked(batch).items():
                 places = np.flatnonzero(tags == self.layout.query.names.index(name))
                 numbers = np.asarray(batch.column(ROW))[places] if self.layout.marked else None
-                if numbers is None and self.partitioning.numbered:
-                    numbers = np.arange(len(places))  # rows of one stream alone: any place will do
+                if numbers is None:  # rows of one stream alone: any place will do
+                    numbers = content(columns, self.partitioning)
                 rows, cells = self.partitioning.deal(name, columns, numbers)
                 if len(rows):
                     taken = batch.take(pa.array(places[rows]))

@@ -77,6 +77,17 @@ class Layout:
             fields + [pa.field(slot, kinds[of]) for slot, of in self.slots.items() if slot != TIME]
         )
 
+    def own_arrow(self, stream: str) -> pa.Schema:
+        """The Arrow schema of rows of one stream, with the slots only that it fills."""
+        used = {TIME, *self.places[stream].values()}
+        return pa.schema([field for field in self.arrow if field.name in used])
+
+    def own(self, stream: str, frame: DataFrame) -> list[Column]:
+        """The columns of these rows, of a frame with the rows of one stream."""
+        used = {TIME, *self.places[stream].values()}
+        names = [STREAM, TIME, *(slot for slot in self.slots if slot != TIME)]
+        return [c for name, c in zip(names, self.tagged(stream, frame), strict=True) if name in used]
+
     def packed(self, stream: str, columns: Mapping[str, Any]) -> pa.RecordBatch:
         """Rows of a stream as they travel: the reverse of `unpacked`, without marks."""
         declared = self.query.streams[stream]
@@ -127,7 +138,7 @@ class Layout:
         for name, size in zip(self.query.names, sizes, strict=True):
             if size:
                 part = batch.slice(start, size)
-                found[name] = self._columns(name, part)
+                found[name] = self.columns(name, part)
                 if self.marked:
                     found[name][marks.ROW] = part.column(ROW)
                     found[name] |= {
@@ -136,7 +147,8 @@ class Layout:
             start += size
         return found
 
-    def _columns(self, stream: str, part: pa.RecordBatch | pa.Table) -> dict[str, Any]:
+    def columns(self, stream: str, part: pa.RecordBatch | pa.Table) -> dict[str, Any]:
+        """The columns of a stream, of rows that are all its own."""
         declared = self.query.streams[stream]
         columns = {}
         for column, kind in declared.columns.items():

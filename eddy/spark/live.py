@@ -9,18 +9,20 @@ from typing import Any
 import attrs
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from eddy.engine import Eddy
-from eddy.errors import BatchError, EddyError, StateError
+from eddy.errors import EddyError, StateError
 from eddy.marks import counted
 from eddy.outputs import Output
 from eddy.partition import Partitioning
 from eddy.query import Query
 from eddy.result import Result
-from eddy.spark.layout import CELL, STREAM, TIME, Layout, changed
+from eddy.spark.layout import STREAM, TIME, Layout, changed
+from eddy.spark.pack import as_numbers, unpacked
 from eddy.spark.report import Stopwatch, report_of, sent_back
 from eddy.spark.state import Header, State, Store, state_name
-from eddy.spark.work import LARGEST, as_spark, pieces
+from eddy.spark.work import LARGEST, as_spark, gathered
 from eddy.types import Array
 
 WARM: dict[tuple[str, int, str], tuple[str, Eddy]] = {}
@@ -52,9 +54,8 @@ class LiveJob:
         from pyspark import TaskContext
 
         watch = Stopwatch()
-        arrived = [batch.cast(self.arrow) for batch in watch.drawn(batches)]
-        table = pa.Table.from_batches(arrived, self.arrow)
-        if not table.num_rows:  # then no cell has any: the next micro-batch goes on from the one before
+        cell, table = unpacked(self.layout, watch.drawn(batches))
+        if cell < 0:  # then no cell has any rows: the next micro-batch goes on from the one before
             return
         context = TaskContext.get()
         batch = None if context is None else context.getLocalProperty("streaming.sql.batchId")
@@ -63,42 +64,40 @@ class LiveJob:
             raise EddyError("this is a streaming join: start it with writeStream")
         store = Store(self.checkpoint)
         store.check_owner(query_id)
-        yield from self._batch(store, query_id, int(batch), table, watch, tally)
+        yield from self.batch(store, query_id, int(batch), cell, table, watch, tally)
 
-    @property
-    def arrow(self) -> pa.Schema:
-        """The Arrow schema of rows that travel here."""
-        return self.layout.arrow.append(pa.field(CELL, pa.int32()))
-
-    def _batch(
-        self, store: Store, query_id: str, batch: int, table: pa.Table, watch: Stopwatch, tally: Any
+    def batch(
+        self,
+        store: Store,
+        query_id: str,
+        batch: int,
+        cell: int,
+        table: pa.Table,
+        watch: Stopwatch,
+        tally: Any,
     ) -> Iterator[pa.RecordBatch]:
-        if table.column(TIME).null_count:
-            raise BatchError("a row has no time: drop rows whose time is NULL before they are joined")
-        cell = table.column(CELL)[0].as_py()
+        """The results of one micro-batch of a cell, whose rows and newest times are in the table."""
         key = (query_id, cell, self.dealing)
         warm = WARM.pop(key, ("", None))
         state = self._state(store, batch, cell, warm[0])
         engine = self._engine(state, warm)
-        tags, times = np.asarray(table.column(STREAM)), micros(table.column(TIME))
+        tags, times = np.asarray(table.column(STREAM)), as_numbers(table.column(TIME))
         newest = self._newest(state, tags, times)
         before = None if state is None else state.header.released
         watermark = self._watermark(newest, before)
         fresh = tags >= 0
         late = fresh & (times < before) if before is not None else np.zeros(len(tags), np.bool_)
-        table = table.filter(pa.array(fresh & ~late)).drop_columns([CELL])
+        table = table.filter(pa.array(fresh & ~late))
         counts = {n: int(np.count_nonzero(tags == i)) for i, n in enumerate(self.layout.query.names)}
         if state is not None:
             table = pa.concat_tables([state.pending, table])
-        times = micros(table.column(TIME))
+        times = as_numbers(table.column(TIME))
         ready = times <= watermark if watermark is not None else np.zeros(len(times), np.bool_)
         pending = table.filter(pa.array(~ready))
         results = 0
-        for piece in pieces(self._ordered(table.filter(pa.array(ready))), engine.batch_size):
-            with watch.working():
-                found = list(self._shown(engine.push_all(self.layout.unpacked(piece))))
-                results += sum(part.num_rows for part in found)
-            yield from found
+        for found in gathered(self._joined(engine, table.filter(pa.array(ready)), watch), self.schema):
+            results += found.num_rows
+            yield found
         dropped = int(np.count_nonzero(late))
         header = Header(
             batch=batch,
@@ -112,7 +111,7 @@ class LiveJob:
             home={name: is_home(self.partitioning, cell, name) for name in self.layout.query.names},
         )
         store.write(header, self.partitioning.cells, engine, pending.combine_chunks())
-        store.forget(batch - self.retain, cell)
+        store.forget(batch, self.retain, cell)
         while len(WARM) >= KEPT:
             WARM.pop(next(iter(WARM)))
         WARM[key] = (header.token, engine)
@@ -162,15 +161,35 @@ class LiveJob:
         found = min(reached) if self.slowest else max(reached)
         return found if before is None else max(found, before)
 
-    def _ordered(self, table: pa.Table) -> pa.RecordBatch:
-        """Rows in order of time and stream; where rows are counted, the same order in every attempt."""
-        if counted(self.layout.query):
-            keys = [(name, "ascending") for name in (TIME, STREAM, *table.column_names)]
-            table = table.sort_by(list(dict.fromkeys(keys)))
-        else:
-            order = np.lexsort((np.asarray(table.column(STREAM)), micros(table.column(TIME))))
-            table = table.take(pa.array(order))
-        return table.combine_chunks()
+    def _joined(self, engine: Eddy, table: pa.Table, watch: Stopwatch) -> Iterator[pa.RecordBatch]:
+        """What an engine finds in rows that are in no order yet."""
+        with watch.working():
+            streams = self.by_stream(table)
+        for batches in abreast(streams, engine.batch_size):
+            with watch.working():
+                columns = {name: self.layout.columns(name, rows) for name, rows in batches.items()}
+                found = list(self._shown(engine.push_all(columns)))
+            yield from found
+
+    def by_stream(self, table: pa.Table) -> dict[str, tuple[Array, pa.RecordBatch]]:
+        """The rows of each stream in order of time, and their times; where rows are counted, alike in every attempt."""
+        tags, times, found = np.asarray(table.column(STREAM)), as_numbers(table.column(TIME)), {}
+        table = table.combine_chunks()
+        if not table.num_rows:
+            return {}
+        rows = table.to_batches()[0]
+        for number, name in enumerate(self.layout.query.names):
+            places = np.flatnonzero(tags == number)
+            if not len(places):
+                continue
+            own = times[places]
+            if counted(self.layout.query):  # rows of one time by what is in them
+                keys = [(c, "ascending") for c in (TIME, *(c for c in rows.schema.names if c != TIME))]
+                order = np.asarray(pc.sort_indices(rows.take(pa.array(places)), keys))
+            else:
+                order = np.argsort(own, kind="stable")
+            found[name] = own[order], rows.take(pa.array(places[order]))
+        return found
 
     def _shown(self, result: Result) -> Iterator[pa.RecordBatch]:
         """What a result shows; the engine remembers more columns than that."""
@@ -182,10 +201,25 @@ class LiveJob:
             yield from pa.Table.from_arrays(columns, names=named).cast(self.schema).to_batches(LARGEST)
 
 
-def micros(times: Any) -> Array:
-    """Times as int64."""
-    values = np.asarray(times.combine_chunks() if isinstance(times, pa.ChunkedArray) else times)
-    return values.view(np.int64) if values.dtype.kind == "M" else values.astype(np.int64, copy=False)
+def abreast(
+    streams: dict[str, tuple[Array, pa.RecordBatch]], size: int
+) -> Iterator[dict[str, pa.RecordBatch]]:
+    """Streams that are each in order of time, cut into batches of about so many rows; no time is in two of them."""
+    if not streams:
+        return
+    times = np.sort(np.concatenate([times for times, _ in streams.values()]), kind="stable")
+    ends = np.unique(times[size - 1 :: size])
+    cuts = {name: np.searchsorted(of, ends, side="right").tolist() for name, (of, _) in streams.items()}
+    places = dict.fromkeys(streams, 0)
+    for i in range(len(ends) + 1):
+        batches = {}
+        for name, (_, rows) in streams.items():
+            end = cuts[name][i] if i < len(ends) else rows.num_rows
+            if end > places[name]:
+                batches[name] = rows.slice(places[name], end - places[name])
+                places[name] = end
+        if batches:
+            yield batches
 
 
 def remembering(query: Query) -> Query:

@@ -19,13 +19,12 @@ import pyarrow as pa
 from eddy.engine import Eddy
 from eddy.errors import StateError
 from eddy.snapshot_format import opened
-from eddy.spark.deal import dealt
+from eddy.spark.deal import dealt_in_python
 from eddy.spark.layout import CELL, STREAM
-from eddy.spark.live import LiveJob, is_home
+from eddy.spark.live import LiveJob, abreast, is_home
 from eddy.spark.session import quiet
 from eddy.spark.ship import pickled, sent, ship
 from eddy.spark.state import ENGINE, Header, Store, state_name
-from eddy.spark.work import pieces
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -81,7 +80,7 @@ def _redeal(spark: SparkSession, job: LiveJob, version: int, names: list[str]) -
         )
         slots = [F.col(name) for name in layout.arrow.names]
         parts = [
-            dealt(layout, job.partitioning, rows.where(F.col(WAITING) == waiting).select(*slots))
+            dealt_in_python(layout, job.partitioning, rows.where(F.col(WAITING) == waiting).select(*slots))
             .select(*slots, CELL)
             .withColumn(WAITING, F.lit(waiting))
             for waiting in (False, True)
@@ -165,8 +164,8 @@ class Writer:
         table = table.drop_columns([CELL, WAITING])
         engine = Eddy(job.layout.query, **job.options)
         live = table.filter(pa.array((tags >= 0) & ~waiting))
-        for piece in pieces(job._ordered(live), engine.batch_size):
-            engine.push_all(job.layout.unpacked(piece))  # results were given long ago
+        for pieces in abreast(job.by_stream(live), engine.batch_size):  # results were given long ago
+            engine.push_all({name: job.layout.columns(name, some) for name, some in pieces.items()})
         header = attrs.evolve(
             self.former,
             cell=cell,

@@ -180,10 +180,16 @@ class Store:
                 os.fsync(file.fileno())
             self._files.move(draft, target)
 
-    def forget(self, before: int, cell: int) -> None:
-        """Remove the states of a cell from versions before this one, and folders that are empty then."""
+    def forget(self, batch: int, retain: int, cell: int) -> None:
+        """Remove a cell's states from before micro-batch ``batch``, but for the newest ``retain`` versions.
+
+        Versions are counted, not numbered on: a micro-batch without rows leaves none, so that the one which another
+        attempt would go on from may be of long ago.
+        """
+        former = [version for version in self.versions() if version < batch and self.members(version)]
+        last = former[-max(1, retain) :]
         for version in self.versions():
-            if version < before:
+            if version < batch and version not in last:
                 folder = self._folder(version)
                 for info in self._files.get_file_info(fs.FileSelector(folder, allow_not_found=True)):
                     if info.base_name.startswith(f"{cell}-of-") or cell == 0:

@@ -2,19 +2,17 @@
 
 Each micro-batch deals its rows out to cells, and a cell goes on from the state that it left in the last one
 (`eddy.spark.state`). Spark's own state stores are not used: they fix the number of partitions for the life of a
-checkpoint, and hand state to Python one value at a time, which took 1.5 to 3.6 times as long.
+checkpoint, and hand state to Python one value at a time.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import attrs
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from eddy.durations import nanoseconds
 from eddy.errors import EddyError
@@ -22,13 +20,14 @@ from eddy.marks import counted
 from eddy.partition import Partitioning, choose
 from eddy.query import Query
 from eddy.spark.bounded import check_options, remember
-from eddy.spark.deal import by_spark, dealt
-from eddy.spark.layout import CELL, STREAM, TIME, Layout, check_frames, layout_of, result_schema
+from eddy.spark.layout import CELL, check_frames, layout_of, result_schema
 from eddy.spark.live import LiveJob, remembering
+from eddy.spark.pack import SCHEMA, Packer
 from eddy.spark.redeal import prepare
 from eddy.spark.report import tally
 from eddy.spark.session import quiet
 from eddy.spark.ship import core_count, pickled, sent, ship
+from eddy.spark.work import BATCH
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -62,6 +61,7 @@ def stream(
     and started again: with another plan or other policies, and another number of ``partitions``: then rows are dealt
     out anew when this is called. Windows that count rows, differences and aggregates run in one partition.
     """
+    policies = {"batch_size": BATCH, **policies}
     check_options(query, policies)
     check_delays(query, frames)
     layout = layout_of(query)
@@ -97,11 +97,15 @@ def stream(
         retain=retain,
     )
     prepare(spark, job)
-    tagged = {name: frame.select(*layout.tagged(name, frame)) for name, frame in frames.items()}
     archive, reports = ship(context), tally(context)
     with quiet():
-        newest = [_newest(layout, frame, partitioning.cells, archive) for frame in tagged.values()]
-        union = reduce(lambda left, right: left.union(right), [dealt(layout, partitioning, tagged), *newest])
+        packed = [
+            frame.select(*layout.own(name, frame)).mapInArrow(
+                sent(pickled(Packer(layout, partitioning, name)), archive), SCHEMA
+            )
+            for name, frame in frames.items()
+        ]
+        union = reduce(lambda left, right: left.union(right), packed)
         result = union.repartitionById(partitioning.cells, CELL).mapInArrow(
             sent(pickled(job), archive, reports), schema
         )
@@ -157,38 +161,9 @@ def dealing(partitioning: Partitioning) -> str:
     parts = [
         partitioning.kind,
         partitioning.cells,
-        "spark" if by_spark(partitioning) else "python",
+        "python",
         [str(key_class) for key_class in weighed.classes],
         [(heavy.place, heavy.key) for heavy in weighed.heavy],
         [(grid.start, grid.category, grid.shares) for grid in partitioning.grids],
     ]
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:12]
-
-
-def _newest(layout: Layout, frame: DataFrame, cells: int, archive: str | None) -> DataFrame:
-    """For every cell the newest times in each part of a frame: how all cells come to know one watermark."""
-    from pyspark.sql import functions as F
-
-    times = frame.select(STREAM, TIME).mapInArrow(
-        sent(pickled(Newest()), archive), f"{STREAM} tinyint, {TIME} {layout.slots[TIME]}"
-    )
-    empty = [F.lit(None).cast(of).alias(slot) for slot, of in layout.slots.items() if slot != TIME]
-    every = F.explode(F.sequence(F.lit(0), F.lit(cells - 1)))
-    return times.select(STREAM, TIME, *empty, every.alias(CELL))
-
-
-@attrs.frozen
-class Newest:
-    """Finds the newest time in a part of a stream; it is told from a row by its tag, below zero."""
-
-    def run(self, batches: Iterator[pa.RecordBatch], tally: Any) -> Iterator[pa.RecordBatch]:
-        newest, tag = None, 0
-        for batch in batches:
-            if batch.num_rows:
-                found = pc.max(batch.column(TIME))
-                newest = found if newest is None or found.as_py() > newest.as_py() else newest
-                tag = -1 - batch.column(STREAM)[0].as_py()
-        if newest is not None and newest.is_valid:
-            yield pa.RecordBatch.from_arrays(
-                [pa.array([tag], pa.int8()), pa.array([newest.as_py()], newest.type)], names=[STREAM, TIME]
-            )

@@ -18,6 +18,9 @@ from eddy.spark.report import Stopwatch, report_of, sent_back
 LARGEST = 1 << 16
 """Results in one Arrow batch, at most."""
 
+BATCH = 1 << 14
+"""Events that an engine takes at once, if not said otherwise: in a partition rows come in bulk."""
+
 
 @attrs.frozen
 class Job:
@@ -31,6 +34,9 @@ class Job:
 
     def run(self, batches: Iterator[pa.RecordBatch], tally: Any) -> Iterator[pa.RecordBatch]:
         """Joins a partition, as Spark's mapInArrow calls it; memory is bounded by the windows."""
+        yield from gathered(self._joined(batches, tally), self.schema)
+
+    def _joined(self, batches: Iterator[pa.RecordBatch], tally: Any) -> Iterator[pa.RecordBatch]:
         watch, events, cell = Stopwatch(), 0, None
         rows = dict.fromkeys(self.layout.query.names, 0)
         for batch in watch.drawn(batches):
@@ -69,3 +75,17 @@ def as_spark(result: Result, schema: pa.Schema, signed: bool) -> Iterable[pa.Rec
     if table.schema != schema:
         table = table.cast(schema)
     return table.to_batches(LARGEST)
+
+
+def gathered(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """The same rows in fewer batches: each costs Spark about as much as a thousand rows."""
+    held: list[pa.RecordBatch] = []
+    n = 0
+    for batch in batches:
+        if held and n + batch.num_rows > LARGEST:
+            yield from pa.Table.from_batches(held, schema).combine_chunks().to_batches()
+            held, n = [], 0
+        held.append(batch)
+        n += batch.num_rows
+    if held:
+        yield from pa.Table.from_batches(held, schema).combine_chunks().to_batches()

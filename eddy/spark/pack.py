@@ -1,0 +1,120 @@
+"""Rows on their way to the cells of a streaming join: packed where they are read, unpacked where they are joined.
+
+Before the shuffle each part of a stream goes through Python once. Its rows are dealt out, put in order of time, and
+leave as one block of Arrow bytes for each cell; so Spark's shuffle moves a few large values instead of many small rows.
+The newest time of the part goes to every cell with them: that is how all cells come to know one watermark, and why no
+cell is left without a word when there are rows at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import attrs
+import numpy as np
+import pyarrow as pa
+
+from eddy import arrow
+from eddy.errors import BatchError
+from eddy.partition import Partitioning
+from eddy.partition_hash import text_keys
+from eddy.spark.layout import CELL, STREAM, TIME, Layout
+from eddy.types import Array
+
+BLOCK = "block"
+SCHEMA = f"{CELL} int, {BLOCK} binary"
+RUN = 1 << 18
+"""Rows that are packed at once: what a task holds in memory, and how long the stretches are that are in order."""
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+@attrs.frozen
+class Packer:
+    """Packs one part of one stream, in a Spark task."""
+
+    layout: Layout
+    partitioning: Partitioning
+    stream: str
+
+    def run(self, batches: Iterator[pa.RecordBatch], tally: Any) -> Iterator[pa.RecordBatch]:
+        """For each cell a block of its rows, and with it the newest time."""
+        schema, held, n = self.layout.own_arrow(self.stream), [], 0
+        for batch in batches:
+            held.append(batch.cast(schema))
+            n += batch.num_rows
+            if n >= RUN:
+                yield from self._packed(pa.Table.from_batches(held, schema))
+                held, n = [], 0
+        if n:
+            yield from self._packed(pa.Table.from_batches(held, schema))
+
+    def _packed(self, table: pa.Table) -> Iterator[pa.RecordBatch]:
+        rows = table.combine_chunks().to_batches()[0]
+        if rows.column(TIME).null_count:
+            raise BatchError(
+                f"stream {self.stream}: a row has no time: drop rows whose time is NULL before they are joined"
+            )
+        times = as_numbers(rows.column(TIME))
+        places, to = self._dealt(rows)
+        order = np.lexsort((times[places], to))
+        places, ends = places[order], np.searchsorted(to[order], np.arange(self.partitioning.cells + 1))
+        number = self.layout.query.names.index(self.stream)
+        newest = self._mark(rows.slice(int(np.argmax(times)), 1), -1 - number)
+        for cell in range(self.partitioning.cells):
+            mine = rows.take(pa.array(places[ends[cell] : ends[cell + 1]]))
+            block = pa.Table.from_batches([self._mark(mine, number), newest]).combine_chunks()
+            body = block.to_batches()[0].serialize()
+            yield pa.RecordBatch.from_arrays(
+                [pa.array([cell], pa.int32()), pa.array([body.to_pybytes()], pa.binary())],
+                names=[CELL, BLOCK],
+            )
+
+    def _dealt(self, rows: pa.RecordBatch) -> tuple[Array, Array]:
+        if self.partitioning.cells == 1:
+            return np.arange(rows.num_rows), np.zeros(rows.num_rows, np.int32)
+        columns = self.layout.columns(self.stream, rows)
+        return self.partitioning.deal(self.stream, columns, content(columns, self.partitioning))
+
+    def _mark(self, rows: pa.RecordBatch, tag: int) -> pa.RecordBatch:
+        """Rows of one stream as rows of any: with their tag, and NULL in the slots of others."""
+        n, schema = rows.num_rows, self.layout.arrow
+        own = dict(zip(rows.schema.names, rows.columns, strict=True))
+        own[STREAM] = pa.array(np.full(n, tag, np.int8))
+        columns = [own[f.name] if f.name in own else pa.nulls(n, f.type) for f in schema]
+        return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def unpacked(layout: Layout, batches: Iterator[pa.RecordBatch]) -> tuple[int, pa.Table]:
+    """The cell and the rows of all blocks that it got, newest times among them; cell -1: there was none."""
+    cell, found = -1, []
+    for batch in batches:
+        cell = batch.column(CELL)[0].as_py()
+        found += [pa.ipc.read_record_batch(block.as_buffer(), layout.arrow) for block in batch.column(BLOCK)]
+    return cell, pa.Table.from_batches(found, layout.arrow)
+
+
+def content(columns: Mapping[str, Any], partitioning: Partitioning) -> Array | None:
+    """Numbers made of what is in the rows, where rows are dealt out by number: a second attempt deals alike."""
+    if not partitioning.numbered:
+        return None
+    number = np.zeros(len(next(iter(columns.values()))), np.uint64)
+    for values in columns.values():
+        valid = arrow.valid_of(values)
+        found = text_keys(values) if pa.types.is_string(values.type) else as_numbers(values)
+        if valid is not None:
+            found = np.where(valid, found, 0)
+        number = (number ^ found.view(np.uint64)) * _GOLDEN
+    return (number >> np.uint64(1)).astype(np.int64)
+
+
+def as_numbers(values: Any) -> Array:
+    """Times, or other values of fixed width, as int64; anything where they are NULL."""
+    if isinstance(values, pa.ChunkedArray):
+        values = values.combine_chunks()
+    if pa.types.is_boolean(values.type):
+        return arrow.to_numpy(values, np.dtype(np.bool_)).astype(np.int64)
+    kind = np.float64 if pa.types.is_floating(values.type) else np.int64
+    found = arrow.to_numpy(values, np.dtype(kind))
+    return np.ascontiguousarray(found).view(np.int64)
