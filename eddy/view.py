@@ -18,12 +18,14 @@ from eddy.shards import Crew
 from eddy.windows import Rows
 from policies.optimizer.graph import Graph
 from policies.routing.view import StairView, StepView, View
+from stairs import Ring
+from stairs.program_kernels import WHOLE
 
 if TYPE_CHECKING:
     from eddy.engine import Eddy
 
-Label = tuple[tuple[str, ...], tuple[str, ...]]
-"""The streams of entries that probe, and those of the STAIR that they probe."""
+Label = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
+"""The streams of entries that probe, those of the STAIR that they probe, and those that drive them if not all do."""
 
 
 def graph_of(query: Query, joins: str) -> Graph:
@@ -59,7 +61,7 @@ class Watch:
         self._seconds, self._batches = 0.0, 0
         self._matched = 0
         self._counted: WeakKeyDictionary[Program, NDArray[np.int64]] = WeakKeyDictionary()
-        self._labels: WeakKeyDictionary[Program, list[Label | None]] = WeakKeyDictionary()
+        self._labels: WeakKeyDictionary[Program, list[tuple[Label | None, float]]] = WeakKeyDictionary()
 
     @property
     def matches(self) -> int:
@@ -133,30 +135,44 @@ class Watch:
 
     def _steps(self, since: bool = True) -> tuple[StepView, ...]:
         """The steps of the plan that runs, since it was bound to its STAIRs or since the last look."""
-        found: dict[Label, tuple[int, int]] = {}
+        found: dict[Label, tuple[int, int, float]] = {}
         for program in self._engine._router.programs:
             counts = program.counts
             if since and (before := self._counted.get(program)) is not None:
                 counts -= before
-            for step, (probes, matches) in zip(self._labels_of(program), counts.tolist(), strict=True):
+            steps: dict[Label, tuple[int, int, float]] = {}
+            for (step, share), counted in zip(self._labels_of(program), counts.tolist(), strict=True):
                 if step is not None:
                     # Where rows of a stream take several ways, these may have a step in common.
-                    known = found.get(step, (0, 0))
-                    found[step] = known[0] + probes, known[1] + matches
-        return tuple(StepView(*step, *count) for step, count in found.items())
+                    known = steps.get(step, (0, 0, 0.0))
+                    steps[step] = known[0] + counted[0], known[1] + counted[1], known[2] + share
+            for step, (probes, matches, share) in steps.items():
+                known = found.get(step, (0, 0, share))  # two programs have the same steps and take turns
+                found[step] = known[0] + probes, known[1] + matches, share
+        return tuple(
+            StepView(*step[:2], *count[:2], drivers=step[2], share=count[2]) for step, count in found.items()
+        )
 
-    def _labels_of(self, program: Program) -> list[Label | None]:
-        """What probes what, for each hop of a program; None where it belongs to a plan that is being left."""
+    def _labels_of(self, program: Program) -> list[tuple[Label | None, float]]:
+        """What probes what, for each hop of a program, and which part of its drivers' rows does so; None where it
+        belongs to a plan that is being left."""
         known = self._labels.get(program)
         if known is None:
-            names = self._engine.query.names
-            known = self._labels[program] = [
-                (tuple(names[s] for s in _path(step.source)), tuple(names[s] for s in step.target.streams))
-                if step.duty is None
-                else None
-                for step in (hop.step for hop in program.hops)
-            ]
+            known = self._labels[program] = []
+            parts: dict[Ring, float] = {}
+            for halt, hop, _ in program.sources:
+                if hop is not None:
+                    step, (start, stop) = hop.step, hop.step.share
+                    share = parts.get(hop.source, 1.0) * (stop - start) / WHOLE
+                    if halt.stair is None:
+                        parts[halt.out] = share
+                    path, drivers = _path(step.source)
+                    label = self._named(path), self._named(step.target.streams), self._named(drivers)
+                    known.append((label if step.duty is None else None, share))
         return known
+
+    def _named(self, streams: tuple[int, ...]) -> tuple[str, ...]:
+        return tuple(self._engine.query.names[s] for s in streams)
 
     def _stairs(self) -> tuple[StairView, ...]:
         names, track = self._engine.query.names, self._engine._router.tracks[-1]
@@ -169,8 +185,9 @@ class Watch:
         )
 
 
-def _path(source: StairId | Place) -> tuple[int, ...]:
-    return source.path if isinstance(source, Place) else source.streams
+def _path(source: StairId | Place) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The streams of entries, in the order in which they came together, and those with which they began."""
+    return (source.path, source.drivers) if isinstance(source, Place) else (source.streams, ())
 
 
 def _no_sample(start: str, path: tuple[str, ...]) -> tuple[float, ...]:

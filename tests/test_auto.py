@@ -162,7 +162,10 @@ def test_only_joins_that_would_change_are_at_stake():
     whole = changing_seconds("((A B) C) D", "((C D) A) B", believed, model)
     assert 0 < part < whole
     assert changing_seconds("((A B) C) D", "D (C (B A))", believed, model) == 0.0
-    assert same("((A B) C) D", "D (C (B A))") and not same("((A B) C) D", "((A C) B) D")
+    assert same("((A B) C) D", "D (C (B A))", graph) and not same("((A B) C) D", "((A C) B) D", graph)
+    assert same("(A B) (C D)", "A: B (C D) | B: A (C D) | C: D (A B) | D: C (A B)", graph)
+    mixed = "A: B C D | B: A C D | C: (A B) D | D: (A B) C"
+    assert 0 < changing_seconds("((A B) C) D", mixed, believed, model) < whole
 
 
 def test_options_are_checked():

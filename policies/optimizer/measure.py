@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from policies.optimizer.estimate import NOTHING, Estimate
 from policies.optimizer.graph import Graph
 from policies.optimizer.model import CostModel
-from policies.optimizer.plans import Orders, Tree, nodes, read, streams
+from policies.optimizer.plans import Orders, Tree, Visit, nodes, read, singles, streams
 
 if TYPE_CHECKING:
     from policies.routing.view import View
@@ -51,16 +51,14 @@ def count(view: View) -> Cards:
     A step whose rows are driven by streams D gives, per live composite and event, one match for every row of D that
     arrives and takes the place of another: so matches are divided by the arrivals per live row of D.
     """
-    lone = not isinstance(read(view.plan), (str, tuple)) if view.plan else False
     matches: dict[frozenset[str], float] = {}
     turns: dict[frozenset[str], float] = {}
     probes: dict[frozenset[str], int] = {}
     for step in view.steps:
-        drivers = step.source[:1] if lone else step.source
         both = frozenset(step.source + step.target)
         matches[both] = matches.get(both, 0.0) + step.matches
-        turns[both] = turns.get(both, 0.0) + sum(
-            view.arrivals.get(name, 0) / max(view.live[name], 1) for name in drivers
+        turns[both] = turns.get(both, 0.0) + step.share * sum(
+            view.arrivals.get(name, 0) / max(view.live[name], 1) for name in step.drivers or step.source
         )
         probes[both] = probes.get(both, 0) + step.probes
     return {
@@ -116,15 +114,22 @@ def verify(believed: Estimate, view: View, plan: str) -> Estimate:
 
 
 def paths(plan: Tree | Orders, graph: Graph) -> Mapping[str, tuple[str, ...]]:
-    """For each stream the others in the order in which its rows meet them; in a tree those of a sibling one by one."""
+    """For each stream the others in the order in which its rows meet them; those of composites one by one."""
     if not isinstance(plan, (str, tuple)):
-        return plan
+        return {name: _one_by_one(name, order, graph) for name, order in plan.items()}
     found: dict[str, list[str]] = {name: [name] for name in graph.names}
     for left, right in nodes(plan):
         for side, other in ((left, right), (right, left)):
             for name in streams(side):
                 found[name] += connected_order(found[name], streams(other), graph)
     return {name: tuple(path[1:]) for name, path in found.items()}
+
+
+def _one_by_one(name: str, order: tuple[Visit, ...], graph: Graph) -> tuple[str, ...]:
+    path = [name]
+    for visit in order:
+        path += connected_order(path, singles(visit), graph)
+    return tuple(path[1:])
 
 
 def connected_order(seen: Iterable[str], others: Iterable[str], graph: Graph) -> list[str]:

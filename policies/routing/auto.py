@@ -182,7 +182,7 @@ class Auto(Routing):
     def _think(self, view: View, now: Profile, horizon: int) -> Choice | None:
         believed = estimate(view)
         plan, _ = best(believed, self.model, self.shape, view.pinned)
-        if same(plan, view.plan) or self._barred.get(plan, 0) > view.events:
+        if same(plan, view.plan, view.graph) or self._barred.get(plan, 0) > view.events:
             return None
         if self._deal(view, now, plan, believed, horizon) is None:
             return None

@@ -22,6 +22,10 @@ class StepView:
     """Streams of the STAIR that was probed."""
     probes: int
     matches: int
+    drivers: tuple[str, ...] = field(default=(), repr=False)
+    """Streams whose arrivals make these entries, if not all of them do: under orderings, the one that began."""
+    share: float = field(default=1.0, eq=False, repr=False)
+    """The part of these arrivals that takes the step; 2 where it is made twice, into two STAIRs."""
 
 
 @frozen
