@@ -113,7 +113,7 @@ class Designer:
         for s in reversed(numbers):
             unit = Unit(streams=(s,), halt=self.track.halts[-1], state=self.binder.streams[s])
             stored = [halt for halt in self.track.halts if halt.stair is not None]
-            unit.ways = [self._way(halt, s) for halt in stored if s in halt.out.stream_list]
+            unit.ways = [self._way(halt, s) for halt in stored if s in halt.hops[0].step.streams]
             self.units.append(unit)
             for other in numbers[s + 1 :]:
                 self._edge(unit, (other,))

@@ -11,6 +11,7 @@ blacklists count as rows that find nothing and that nobody finds, as those do th
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
@@ -20,7 +21,9 @@ from numpy.typing import NDArray
 from eddy.errors import EddyError
 from eddy.itinerary import Compiler, Key, Place, StairId, Step
 from eddy.leaf import StreamState
+from eddy.pair_kernels import count_pairs
 from eddy.theta import Theta, judge
+from policies.routing.view import Fan
 from stairs.sample_kernels import count_alike, look_up, read_linked, read_row_keys
 
 SAMPLE, WIDE = 256, 2048
@@ -79,6 +82,37 @@ class Sampler:
         if len(set(numbers)) < len(numbers):
             raise EddyError(f"a path goes through a stream once: {' '.join((start, *path))} does not")
         return tuple(self._mean(numbers[: i + 1]) for i in range(1, len(numbers)))
+
+    def pairs(self) -> dict[tuple[str, str], Fan]:
+        """What rows of each stream find in each other one, for all pairs that one equality connects, and no more."""
+        names = self._compiler.names
+        found = {}
+        jobs = self._jobs()
+        if jobs:
+            limits = np.array((SAMPLE, WIDE, HARDLY, ENOUGH))
+            chances = np.random.default_rng(self._seed).random(WIDE)
+            table = np.array([job for _, job in jobs], np.int64)
+            told = np.empty((len(jobs), 3))
+            count_pairs(table, chances, self._lows, self._counts, limits, told)
+            for ((a, b), _), (taken, total, squares) in zip(jobs, told.tolist(), strict=True):
+                if taken:
+                    # Where all were looked up it is exact; else, as if one row more had found one match.
+                    mean = total / taken
+                    spread = 0.0 if taken == self._live(a) else ((squares + 1) / taken - mean * mean) / taken
+                    found[names[a], names[b]] = Fan(mean, max(spread, 0.0))
+        return found
+
+    def _jobs(self) -> list[tuple[tuple[int, int], tuple[int, ...]]]:
+        """The pairs that a directory answers, with their leaves."""
+        compiler = self._compiler
+        jobs: list[tuple[tuple[int, int], tuple[int, ...]]] = []
+        decided = [reads for _, reads in compiler.residuals]
+        for a, b in itertools.permutations(range(len(self._streams)), 2):
+            shared = compiler.shared((a,), (b,))
+            if len(shared) == 1 and not any(reads <= {a, b} and len(reads) > 1 for reads in decided):
+                source, target = (self._streams[s].stair(Key(shared)).address for s in (a, b))
+                jobs.append(((a, b), (self._streams[a].base.address, source, a, target, b)))
+        return jobs
 
     def distinct(self, stream: int, c: int) -> int:
         """About how many values the live rows of a stream have in a key class.

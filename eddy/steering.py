@@ -40,6 +40,8 @@ class Steering:
         if engine.query.minus and routing.joins_only:
             return
         start = time.perf_counter()
+        if not routing.wants(self.watch.glance()):
+            return
         view = self.look()
         given = routing.choose(view)
         if given is not None:
@@ -47,7 +49,7 @@ class Steering:
 
     def _worked(self, most: int | None) -> bool:
         """Whether the plan has made more matches since the policy was last asked than it is to make unseen."""
-        return most is not None and self.watch.matches > most
+        return most is not None and self.watch.fresh > most
 
     def look(self) -> View:
         return self.watch.look(self.pinned)

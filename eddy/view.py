@@ -17,7 +17,7 @@ from eddy.sampling import Distinct, Sampler
 from eddy.shards import Crew
 from eddy.windows import Rows
 from policies.optimizer.graph import Graph
-from policies.routing.view import StairView, StepView, View
+from policies.routing.view import Glance, StairView, StepView, View
 from stairs import Ring
 from stairs.program_kernels import WHOLE
 
@@ -57,7 +57,9 @@ class Watch:
             for c in engine.query.key_classes
             for name in (c.members if not engine.query.minus else ())
         }
-        self._arrived = engine._lowwater.counts.copy()
+        self._arrived = self._glanced = engine._lowwater.counts.copy()
+        self._unseen = 0
+        """Of the matches since the last look, those before the last glance."""
         self._seconds, self._batches = 0.0, 0
         self._matched = 0
         self._counted: WeakKeyDictionary[Program, NDArray[np.int64]] = WeakKeyDictionary()
@@ -68,11 +70,25 @@ class Watch:
         """Matches that were made since the last look."""
         return 0 if self._engine.query.minus else self._engine._router.matches_made - self._matched
 
+    @property
+    def fresh(self) -> int:
+        """Matches that were made since the last glance or look."""
+        return self.matches - self._unseen
+
+    def glance(self) -> Glance:
+        """What there was since the last glance or look."""
+        counts, matches = self._engine._lowwater.counts, self.matches
+        arrivals = tuple((counts - self._glanced).tolist())
+        seen, self._unseen = matches - self._unseen, matches
+        self._glanced = counts.copy()
+        return Glance(sum(arrivals), arrivals, seen)
+
     def look(self, pinned: tuple[str, ...]) -> View:
         """A view; the next one tells what comes after."""
         view = self.peek(pinned)
         engine = self._engine
-        self._arrived = engine._lowwater.counts.copy()
+        self._arrived = self._glanced = engine._lowwater.counts.copy()
+        self._unseen = 0
         self._seconds, self._batches = engine._seconds, engine._batches
         if not engine.query.minus:
             for program in engine._router.programs:
@@ -85,7 +101,7 @@ class Watch:
         engine = self._engine
         names, lowwater = engine.query.names, engine._lowwater
         lows, counts = lowwater.lows.tolist(), lowwater.counts.tolist()
-        sample, distinct, steps, stairs = self._parts()
+        sample, distinct, steps, stairs, pairs = self._parts()
         arrivals = (lowwater.counts - self._arrived).tolist()
         batches = engine._batches - self._batches
         return View(
@@ -104,15 +120,17 @@ class Watch:
             migration=type(engine.migration).__name__,
             batch=sum(arrivals) / batches if batches else float(engine.batch_size),
             lengths=self._lengths,
+            pairs=pairs,
         )
 
     def _parts(self) -> tuple[Any, ...]:
         """What there is of a join only: sampling, distinct values, steps and STAIRs."""
         engine = self._engine
         if engine.query.minus:
-            return _no_sample, {}, (), ()
+            return _no_sample, {}, (), (), dict
         sampler = self._sampler()
-        return sampler.sample, Distinct(self._distinct, sampler.distinct), self._steps(), self._stairs()
+        distinct = Distinct(self._distinct, sampler.distinct)
+        return sampler.sample, distinct, self._steps(), self._stairs(), sampler.pairs
 
     def _sampler(self) -> Sampler:
         engine, held = self._engine, self._engine

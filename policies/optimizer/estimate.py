@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 from attrs import evolve, field, frozen
@@ -44,6 +45,8 @@ class Estimate:
     rows: Floats = field(init=False, repr=False)
     turnover: Floats = field(init=False, repr=False)
     """Of each stream, arrivals per event and live row."""
+    memo: tuple[NDArray[Any], ...] | None = field(init=False, default=None, repr=False)
+    """What the search has worked out for all sets: see `facts`."""
     _pairs: Floats = field(init=False, repr=False)
     _table: Floats | None = field(init=False, repr=False)
 

@@ -28,6 +28,14 @@ def facts_of(estimate: Estimate, sets: NDArray[np.int64]) -> Arrays:
     return sets, cards, bits @ estimate.turnover, adjacent
 
 
+def all_facts(estimate: Estimate) -> Arrays:
+    """The same of all sets, numbered by their bits; found once for an estimate. Only where it has a table."""
+    if estimate.memo is None:
+        object.__setattr__(estimate, "memo", facts_of(estimate, np.arange(1 << len(estimate.rows))))
+    assert estimate.memo is not None
+    return estimate.memo
+
+
 def unions(units: Sequence[int]) -> NDArray[np.int64]:
     """The streams of every set of units, numbered by the bits of the units."""
     sets = np.zeros(1 << len(units), np.int64)

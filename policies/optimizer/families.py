@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from policies.optimizer.estimate import Estimate
-from policies.optimizer.facts import facts_of, query_of
+from policies.optimizer.facts import all_facts, query_of
 from policies.optimizer.family_kernels import improve
 from policies.optimizer.plans import Orders, Tree, Visit, nodes, streams
 
@@ -30,7 +30,7 @@ def improved(
     family[: len(masks) + 1] = [everything, *sorted(masks)]
     orders = np.zeros((2 * n, n + 1), np.int64)
     stay = np.array([estimate.mask(names) for names in fixed], np.int64)
-    facts = facts_of(estimate, np.arange(1 << n))
+    facts = all_facts(estimate)
     room = np.empty(64), np.empty(1024, np.int64)
     count = improve(family, len(masks) + 1, stay, facts, query_of(estimate), array, *room, orders)
     rows = {int(line[0]): [int(v) for v in line[1:] if v] for line in _filled(orders, n + count - 1)}

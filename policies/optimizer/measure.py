@@ -11,9 +11,10 @@ from policies.optimizer.estimate import NOTHING, Estimate
 from policies.optimizer.graph import Graph
 from policies.optimizer.model import CostModel
 from policies.optimizer.plans import Orders, Tree, Visit, nodes, read, singles, streams
+from policies.optimizer.steps import steps_of
 
 if TYPE_CHECKING:
-    from policies.routing.view import View
+    from policies.routing.view import Fan, View
 
 Cards = dict[frozenset[str], float]
 
@@ -30,9 +31,13 @@ def estimate(view: View, counted: bool = True, both_ways: bool = True) -> Estima
     """
     rates = arrival_rates(view)
     known = count(view) if counted else {}
-    for pair in itertools.combinations(view.graph.names, 2):
-        if frozenset(pair) not in known and view.graph.linked(pair[:1], pair[1:]):
-            known[frozenset(pair)] = _sampled_pair(view, *pair, both_ways)
+    fans = view.pairs()
+    for one, other in itertools.combinations(view.graph.names, 2):
+        both = frozenset((one, other))
+        if both not in known and (one, other) in fans and (other, one) in fans:
+            known[both] = _weighed(view, {one: fans[one, other], other: fans[other, one]})
+        elif both not in known and view.graph.linked((one,), (other,)):
+            known[both] = _sampled_pair(view, one, other, both_ways)
     return Estimate(view.graph, rates, view.live, known, view.joins, max(view.batch, 1.0))
 
 
@@ -83,6 +88,14 @@ def seconds_spent(view: View, model: CostModel) -> float:
     return total
 
 
+def _weighed(view: View, fans: Mapping[str, Fan]) -> float:
+    """Live pairs, seen from either side. The side counts more that is less uncertain."""
+    seen = {name: (max(view.live[name], NOTHING) * max(fan.mean, NOTHING)) for name, fan in fans.items()}
+    doubt = {name: max(view.live[name], 1) ** 2 * fan.spread for name, fan in fans.items()}
+    (one, a), (other, b) = doubt.items()
+    return (seen[one] * b + seen[other] * a) / (a + b) if a + b else seen[one]
+
+
 def _sampled_pair(view: View, one: str, other: str, both_ways: bool) -> float:
     """Live pairs, seen from either side. The side counts more whose finds come one by one: of many distinct keys."""
     shared = [i for i, members in enumerate(view.graph.classes) if one in members and other in members]
@@ -101,16 +114,27 @@ def _sampled_pair(view: View, one: str, other: str, both_ways: bool) -> float:
 
 
 def verify(believed: Estimate, view: View, plan: str) -> Estimate:
-    """The same estimate, but what the plan's steps would make is sampled, step by step, along each stream's path."""
-    found: dict[frozenset[str], list[float]] = {}
-    for name, path in paths(read(plan), view.graph).items():
-        if view.live[name] <= 0:
-            continue
-        seen = [name]
-        for other, fan in zip(path, view.sample(name, path), strict=True):
-            seen.append(other)
-            found.setdefault(frozenset(seen), []).append(max(view.live[name] * fan, NOTHING))
-    return believed.knowing({both: sum(cards) / len(cards) for both, cards in found.items()})
+    """The same estimate, but what the plan's steps would make is sampled, step by step, along as few streams' paths as
+    make all of it."""
+    made = {step.source | step.target for step in steps_of(plan, view.graph).steps}
+    found: dict[frozenset[str], float] = {}
+    known = paths(read(plan), view.graph)
+    ways = {
+        name: [believed.mask((name, *path[: i + 1])) for i in range(len(path))]
+        for name, path in known.items()
+        if view.live[name] > 0
+    }
+    while made and ways:
+        name = max(ways, key=lambda name: len(made.intersection(ways[name])))
+        sets = ways.pop(name)
+        if made.isdisjoint(sets):
+            break
+        last = max(i for i, both in enumerate(sets) if both in made)
+        path = known[name][: last + 1]
+        for i, fan in enumerate(view.sample(name, path)):
+            found[frozenset((name, *path[: i + 1]))] = max(view.live[name] * fan, NOTHING)
+        made.difference_update(sets)
+    return believed.knowing(found)
 
 
 def paths(plan: Tree | Orders, graph: Graph) -> Mapping[str, tuple[str, ...]]:

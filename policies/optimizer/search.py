@@ -11,6 +11,7 @@ from policies.optimizer.estimate import EXACT, Estimate
 from policies.optimizer.exact import Space
 from policies.optimizer.facts import query_of
 from policies.optimizer.families import composites, improved
+from policies.optimizer.family_kernels import EXACT as ORDERED
 from policies.optimizer.large import greedy_order, greedy_tree, improved_order, improved_tree
 from policies.optimizer.model import CostModel
 from policies.optimizer.plans import Orders, Tree, left_deep, nodes, read, show, streams
@@ -44,9 +45,10 @@ def best(
         raise ValueError("a plan of orderings cannot have a pinned sub-plan")
     if shape != "orderings":
         found.append(tree)
-    if shape in ("orderings", "any") and whole:
+    few = len(units) - 1 <= ORDERED  # then the best orderings are where the second search for "any" begins
+    if whole and (shape == "orderings" or (shape == "any" and not few)):
         found.append(orderings(estimate, array))
-    if shape == "any" and 2 < len(estimate.graph.names) <= EXACT and len(units) > 1:
+    if shape == "any" and len(estimate.graph.names) <= EXACT and len(units) > 1:
         fixed = [both for unit in units for both in composites(unit)]
         found += [improved(estimate, array, kept, fixed) for kept in (composites(tree), fixed)]
     texts = [show(plan) for plan in found]

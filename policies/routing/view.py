@@ -13,6 +13,27 @@ Sample = Callable[[str, tuple[str, ...]], tuple[float, ...]]
 
 
 @frozen
+class Fan:
+    """What a row of one stream finds in another, from a sample."""
+
+    mean: float
+    """Matches of a row."""
+    spread: float
+    """The square of how far off the mean may be; 0 where all rows were looked up."""
+
+
+@frozen
+class Glance:
+    """What can be seen at no cost: what there was since the last glance, or view."""
+
+    events: int
+    arrivals: tuple[int, ...]
+    """Rows of each stream."""
+    matches: int
+    """Of all steps."""
+
+
+@frozen
 class StepView:
     """One step of the plan that runs: what probed what, and what came of it, since the last view."""
 
@@ -70,3 +91,6 @@ class View:
     """Events of a batch, on average."""
     lengths: Mapping[str, int] = field(factory=dict)
     """Rows of the windows that are given by a number of rows."""
+    pairs: Callable[[], Mapping[tuple[str, str], Fan]] = field(default=dict, eq=False, repr=False)
+    """What `sample` says of pairs of streams that one equality connects, all of them at once, in much less time; of
+    others nothing."""
