@@ -54,6 +54,17 @@ class Trail:
     """Matches for each row of the first stream."""
 
 
+def joined_pairs(compiler: Compiler) -> list[tuple[int, int, Key]]:
+    """Pairs of streams, either way round, that one equality connects, and no other predicate of their own."""
+    decided = [reads for _, reads in compiler.residuals]
+    found = []
+    for a, b in itertools.permutations(range(len(compiler.names)), 2):
+        shared = compiler.shared((a,), (b,))
+        if len(shared) == 1 and not any(reads <= {a, b} and len(reads) > 1 for reads in decided):
+            found.append((a, b, Key(shared)))
+    return found
+
+
 class Sampler:
     """Samples the streams as they are at one moment, between two batches."""
 
@@ -65,12 +76,14 @@ class Sampler:
         counts: Rows,
         seed: tuple[int, int],
         nested: bool,
+        joined: list[tuple[int, int, Key]] | None = None,
     ) -> None:
         self._compiler = compiler
         self._streams = list(streams)
         self._lows, self._counts = lows.copy(), counts.copy()
         self._seed = seed
         self._nested = nested
+        self._joined = joined
         self._chosen: dict[tuple[int, int], tuple[Rows, NDArray[np.bool_]]] = {}
         self._trails: dict[tuple[int, ...], Trail] = {}
         self._means: dict[tuple[int, ...], float] = {}
@@ -87,7 +100,21 @@ class Sampler:
         """What rows of each stream find in each other one, for all pairs that one equality connects, and no more."""
         names = self._compiler.names
         found = {}
-        jobs = self._jobs()
+        if self._joined is None:
+            self._joined = joined_pairs(self._compiler)
+        jobs = [
+            (
+                (a, b),
+                (
+                    self._streams[a].base.address,
+                    self._streams[a].stair(key).address,
+                    a,
+                    self._streams[b].stair(key).address,
+                    b,
+                ),
+            )
+            for a, b, key in self._joined
+        ]
         if jobs:
             limits = np.array((SAMPLE, WIDE, HARDLY, ENOUGH))
             chances = np.random.default_rng(self._seed).random(WIDE)
@@ -101,18 +128,6 @@ class Sampler:
                     spread = 0.0 if taken == self._live(a) else ((squares + 1) / taken - mean * mean) / taken
                     found[names[a], names[b]] = Fan(mean, max(spread, 0.0))
         return found
-
-    def _jobs(self) -> list[tuple[tuple[int, int], tuple[int, ...]]]:
-        """The pairs that a directory answers, with their leaves."""
-        compiler = self._compiler
-        jobs: list[tuple[tuple[int, int], tuple[int, ...]]] = []
-        decided = [reads for _, reads in compiler.residuals]
-        for a, b in itertools.permutations(range(len(self._streams)), 2):
-            shared = compiler.shared((a,), (b,))
-            if len(shared) == 1 and not any(reads <= {a, b} and len(reads) > 1 for reads in decided):
-                source, target = (self._streams[s].stair(Key(shared)).address for s in (a, b))
-                jobs.append(((a, b), (self._streams[a].base.address, source, a, target, b)))
-        return jobs
 
     def distinct(self, stream: int, c: int) -> int:
         """About how many values the live rows of a stream have in a key class.

@@ -41,6 +41,7 @@ class Steering:
             return
         start = time.perf_counter()
         if not routing.wants(self.watch.glance()):
+            self.watch.forget()
             return
         view = self.look()
         given = routing.choose(view)
@@ -49,7 +50,7 @@ class Steering:
 
     def _worked(self, most: int | None) -> bool:
         """Whether the plan has made more matches since the policy was last asked than it is to make unseen."""
-        return most is not None and self.watch.fresh > most
+        return most is not None and self.watch.matches > most
 
     def look(self) -> View:
         return self.watch.look(self.pinned)

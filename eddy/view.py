@@ -13,7 +13,7 @@ from eddy.fan_outs import describe_steps
 from eddy.itinerary import Place, StairId
 from eddy.program import Program
 from eddy.query import Query
-from eddy.sampling import Distinct, Sampler
+from eddy.sampling import Distinct, Sampler, joined_pairs
 from eddy.shards import Crew
 from eddy.windows import Rows
 from policies.optimizer.graph import Graph
@@ -57,9 +57,8 @@ class Watch:
             for c in engine.query.key_classes
             for name in (c.members if not engine.query.minus else ())
         }
-        self._arrived = self._glanced = engine._lowwater.counts.copy()
-        self._unseen = 0
-        """Of the matches since the last look, those before the last glance."""
+        self._arrived = engine._lowwater.counts.copy()
+        self._joined = [] if engine.query.minus else joined_pairs(engine._workshop.compiler)
         self._seconds, self._batches = 0.0, 0
         self._matched = 0
         self._counted: WeakKeyDictionary[Program, NDArray[np.int64]] = WeakKeyDictionary()
@@ -70,31 +69,26 @@ class Watch:
         """Matches that were made since the last look."""
         return 0 if self._engine.query.minus else self._engine._router.matches_made - self._matched
 
-    @property
-    def fresh(self) -> int:
-        """Matches that were made since the last glance or look."""
-        return self.matches - self._unseen
-
     def glance(self) -> Glance:
-        """What there was since the last glance or look."""
-        counts, matches = self._engine._lowwater.counts, self.matches
-        arrivals = tuple((counts - self._glanced).tolist())
-        seen, self._unseen = matches - self._unseen, matches
-        self._glanced = counts.copy()
-        return Glance(sum(arrivals), arrivals, seen)
+        """What there was since the last look."""
+        arrivals = tuple((self._engine._lowwater.counts - self._arrived).tolist())
+        return Glance(sum(arrivals), arrivals, self.matches)
 
     def look(self, pinned: tuple[str, ...]) -> View:
         """A view; the next one tells what comes after."""
         view = self.peek(pinned)
+        self.forget()
+        return view
+
+    def forget(self) -> None:
+        """Whatever was counted so far has been seen."""
         engine = self._engine
-        self._arrived = self._glanced = engine._lowwater.counts.copy()
-        self._unseen = 0
+        self._arrived = engine._lowwater.counts.copy()
         self._seconds, self._batches = engine._seconds, engine._batches
         if not engine.query.minus:
             for program in engine._router.programs:
                 self._counted[program] = program.counts
             self._matched = engine._router.matches_made
-        return view
 
     def peek(self, pinned: tuple[str, ...]) -> View:
         """A view, and nobody will know."""
@@ -143,6 +137,7 @@ class Watch:
             held._lowwater.counts,
             (int(engine.seed) & 0xFFFFFFFFFFFFFFFF, engine._events),
             engine.joins == "nested",
+            self._joined,
         )
 
     def tell(self) -> list[str]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from policies.optimizer.estimate import NOTHING, Estimate
+from policies.optimizer.estimate import NOTHING, Estimate, linked_pairs
 from policies.optimizer.graph import Graph
 from policies.optimizer.model import CostModel
 from policies.optimizer.plans import Orders, Tree, Visit, nodes, read, singles, streams
@@ -32,11 +31,12 @@ def estimate(view: View, counted: bool = True, both_ways: bool = True) -> Estima
     rates = arrival_rates(view)
     known = count(view) if counted else {}
     fans = view.pairs()
-    for one, other in itertools.combinations(view.graph.names, 2):
-        both = frozenset((one, other))
+    names = view.graph.names
+    for i, j, both in linked_pairs(view.graph):
+        one, other = names[i], names[j]
         if both not in known and (one, other) in fans and (other, one) in fans:
             known[both] = _weighed(view, {one: fans[one, other], other: fans[other, one]})
-        elif both not in known and view.graph.linked((one,), (other,)):
+        elif both not in known:
             known[both] = _sampled_pair(view, one, other, both_ways)
     return Estimate(view.graph, rates, view.live, known, view.joins, max(view.batch, 1.0))
 

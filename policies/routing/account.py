@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from attrs import define, field
 
-URGENT = 0.03
+URGENT = 0.1
 """The share of the time for looks and thoughts that something calls for: the feed is changing, or a change of plan is
 due to be judged."""
 STOCK = 3.0

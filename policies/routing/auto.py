@@ -78,17 +78,17 @@ class Auto(Routing):
     """As at the last decision; None until the plan has run for a while."""
     _again: int | None = field(init=False, default=None, repr=False)
     """The number of events at which it thinks in any case: the windows have turned over since the last decision."""
-    _next: int = field(init=False, default=0, repr=False)
-    """The number of events at which it looks, whatever a glance shows."""
-    _earliest: int = field(init=False, default=0, repr=False)
+    _worked: float = field(init=False, default=0.0, repr=False)
+    """Seconds of work since the last look, about."""
+    _latest: float = field(init=False, default=0.0, repr=False)
+    """Seconds of work after which it looks, whatever a glance shows."""
+    _earliest: float = field(init=False, default=0.0, repr=False)
     """And before which it does not."""
-    _seen: int = field(init=False, default=0, repr=False)
-    """Events up to the last glance."""
-    _arrived: dict[str, int] = field(init=False, factory=dict, repr=False)
+    _arrived: tuple[int, ...] = field(init=False, default=(), repr=False)
     """Rows of each stream so far."""
     _jitter: float = field(init=False, default=0.0, repr=False)
     _last: float = field(init=False, default=0.0, repr=False)
-    """Matches per event at the last glance, and by what share they differ from glance to glance."""
+    """Matches per event at the last glance, and by how much they differ from glance to glance."""
     _strictness: float = field(init=False, default=1.0, repr=False)
     _change: Change | None = field(init=False, default=None, repr=False)
     _barred: dict[str, int] = field(init=False, factory=dict, repr=False)
@@ -111,31 +111,42 @@ class Auto(Routing):
 
     def begin(self, names: tuple[str, ...], seed: int) -> None:
         self._known = self._again = self._change = self.work = None
-        self._moved, self._next, self._earliest, self._seen, self._calm = False, 0, 0, 0, 1
+        self._moved, self._calm = False, 1
+        self._worked = self._latest = self._earliest = 0.0
         self._jitter = self._last = 0.0
         self._strictness, self._period = 1.0, min(self.every, FIRST)
-        self._barred, self._arrived = {}, {}
+        self._barred, self._arrived = {}, ()
         self.account = self._opened()
 
     def wants(self, glance: Glance) -> bool:
         """Whether to look closer."""
-        self._seen += glance.events
+        self._arrived = tuple(
+            map(sum, zip(self._arrived or (0,) * len(glance.arrivals), glance.arrivals, strict=True))
+        )
         known = self._known
-        before, self._jitter = self._jitter, self._shaken(glance)
-        if known is None or self._seen >= self._next:
+        if known is None:
             return True
-        return self._seen >= self._earliest and known.differs(glance, self.drift, self.model, SHAKEN * before)
+        jitter = SHAKEN * self._jitter
+        self._shake(glance, known)
+        worked, events = self._worked + known.seconds_of(glance, self.model), sum(self._arrived)
+        if worked >= self._latest or (
+            self._again is not None and events >= self._again and worked >= self._earliest
+        ):
+            return True
+        if worked >= self._earliest and known.differs(glance, self.drift, self.model, jitter):
+            return True
+        self._worked = worked
+        return False
 
-    def _shaken(self, glance: Glance) -> float:
-        """By what share matches differ from one glance to the next, on average. One that is far off counts as less:
-        it may be a new time, not chance."""
+    def _shake(self, glance: Glance, known: Profile) -> None:
+        """By how much matches per event differ from one glance to the next, on average. One that is far off counts as
+        less: it may be a new time, not chance."""
         before, self._last = self._last, glance.matches / max(1, glance.events)
-        share = abs(self._last - before) / max(self._last, before, 1e-9)
-        return self._jitter + (min(share, 2 * self._jitter + 0.02) - self._jitter) / 4
+        most = 2 * self._jitter + known.matches_in(0.02, self.model)
+        self._jitter += (min(abs(self._last - before), most) - self._jitter) / 4
 
     def choose(self, view: View) -> Choice | None:
         """A cheaper plan, if there is one and the change pays."""
-        self._seen = view.events
         choice = self._look(view)
         known, self.work = self._known, None
         if known is not None:
@@ -146,9 +157,7 @@ class Auto(Routing):
     def _look(self, view: View) -> Choice | None:
         model, n = self.model, len(view.graph.names)
         worked, price = seconds_spent(view, model), model.think + n * (n - 1) * model.sample
-        self.account.earn(worked, price)
-        for name, rows in view.arrivals.items():
-            self._arrived[name] = self._arrived.get(name, 0) + rows
+        self.account.earn(self._worked + worked, price)
         now = Profile.of(view, worked)
         drifted, first = False, self._again is None and self._known is None
         if self._known is None or self._known.plan != view.plan:  # it has just begun
@@ -165,6 +174,8 @@ class Auto(Routing):
         self._plan_ahead(view, now, price if called and not thinks else 0.0)
         if not thinks:
             return None
+        if drifted:  # what a change brought can no longer be told from what the feed has brought
+            self._change = None
         choice = self._think(view, now, max(turnover(view), self.every), due)
         self._settle(now)
         if due:
@@ -178,7 +189,7 @@ class Auto(Routing):
 
     def _filling(self, view: View) -> bool:
         """No row has left its window yet: that there are more than before is no news."""
-        return all(view.live[name] >= rows for name, rows in self._arrived.items())
+        return all(live >= rows for live, rows in zip(view.live.values(), self._arrived, strict=False))
 
     def _look_price(self, view: View) -> float:
         return self.model.look * (LOOK + len(view.steps))
@@ -186,17 +197,12 @@ class Auto(Routing):
     def _plan_ahead(self, view: View, now: Profile, wanted: float) -> None:
         """When to look again, at the latest and at the earliest; ``wanted``: what a thought costs that something called
         for, but that could not be paid for yet."""
-        account, look = self.account, self._look_price(view)
-
-        def after(seconds: float) -> int:
-            return view.events + int(min(seconds / max(now.seconds, 1e-12), 1e15))
-
-        self._earliest = after(account.wait(look + wanted, True))
-        self._next = max(view.events + self._calm * self.every, after(account.wait(look, False)))
-        if self._again is not None:
-            self._next = min(self._next, max(self._again, self._earliest))
+        look = self._look_price(view)
+        self._worked = 0.0
+        self._earliest = self.account.wait(look + wanted, True)
+        self._latest = max(self._calm * self.every * now.seconds, self.account.wait(look, False))
         if wanted:
-            self._next = self._earliest
+            self._latest = self._earliest
 
     def _drifted(self, share: float) -> bool:
         """Whether the feed has changed: by much, or twice in a row by a little. In calm it looks ever more rarely."""
@@ -210,6 +216,8 @@ class Auto(Routing):
 
     def _settle(self, now: Profile) -> None:
         """Compare with this from now on."""
+        if self._known is None or self._known.plan != now.plan:
+            self._jitter, self._last = 0.0, now.all_matches
         self._known = now
         self._moved = False
 

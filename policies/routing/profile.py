@@ -46,7 +46,7 @@ class Profile:
 
     def drift(self, other: Profile, model: CostModel, filling: bool, jitter: float = 0.0) -> float:
         """By what share it differs: in rates, in live rows unless windows are ``filling``, or in what matches cost,
-        beyond the share by which these differ from one time to the next anyway."""
+        beyond the ``jitter`` by which these differ from one time to the next anyway."""
         most = sum(abs(rate - other.rates[name]) for name, rate in self.rates.items())
         for name, live in self.live.items() if not filling else ():
             most = max(most, (abs(live - other.live[name]) - 64) / max(live, other.live[name], 1))
@@ -55,8 +55,17 @@ class Profile:
             before = other.matches.get(step, 0.0)
             noise = _noise(matches, self.events) + _noise(before, other.events)
             moved += max(0.0, abs(matches - before) - noise) * _each(model, len(step[0]) + len(step[1]))
-        usual = jitter * max(self.all_matches, other.all_matches) * _each(model, len(self.rates))
-        return max(most, (moved - usual) / max(self.seconds, other.seconds, 1e-12))
+        moved -= jitter * _each(model, len(self.rates))
+        return max(most, moved / max(self.seconds, other.seconds, 1e-12))
+
+    def seconds_of(self, glance: Glance, model: CostModel) -> float:
+        """About how long what a glance shows has taken."""
+        more = glance.matches - self.all_matches * glance.events
+        return self.seconds * glance.events + max(0.0, more) * _each(model, len(self.rates))
+
+    def matches_in(self, share: float, model: CostModel) -> float:
+        """Matches per event that take a share of the time."""
+        return share * self.seconds / _each(model, len(self.rates))
 
     def differs(self, glance: Glance, share: float, model: CostModel, jitter: float = 0.0) -> bool:
         """Whether a glance shows that the feed is another, by a share of the time that it takes."""
@@ -66,9 +75,7 @@ class Profile:
         if sum(abs(n / events - rate) for n, rate in mix) > share + doubt:
             return True
         now, before = glance.matches / events, self.all_matches
-        moved = (
-            abs(now - before) - _noise(now, events) - _noise(before, self.events) - jitter * max(now, before)
-        )
+        moved = abs(now - before) - _noise(now, events) - _noise(before, self.events) - jitter
         return moved * _each(model, len(self.rates)) > share * self.seconds
 
 

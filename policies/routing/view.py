@@ -24,7 +24,7 @@ class Fan:
 
 @frozen
 class Glance:
-    """What can be seen at no cost: what there was since the last glance, or view."""
+    """What can be seen at nearly no cost: what there was since the policy was last asked."""
 
     events: int
     arrivals: tuple[int, ...]
