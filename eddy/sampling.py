@@ -116,7 +116,9 @@ class Sampler:
             for a, b, key in self._joined
         ]
         if jobs:
-            limits = np.array((SAMPLE, WIDE, HARDLY, ENOUGH))
+            limits = np.array(
+                (SAMPLE // 2, WIDE // 4, HARDLY // 2, ENOUGH // 2)
+            )  # each is seen from two sides
             chances = np.random.default_rng(self._seed).random(WIDE)
             table = np.array([job for _, job in jobs], np.int64)
             told = np.empty((len(jobs), 3))

@@ -59,6 +59,7 @@ class Watch:
         }
         self._arrived = engine._lowwater.counts.copy()
         self._joined = [] if engine.query.minus else joined_pairs(engine._workshop.compiler)
+        self._joins = not engine.query.minus
         self._seconds, self._batches = 0.0, 0
         self._matched = 0
         self._counted: WeakKeyDictionary[Program, NDArray[np.int64]] = WeakKeyDictionary()
@@ -67,7 +68,7 @@ class Watch:
     @property
     def matches(self) -> int:
         """Matches that were made since the last look."""
-        return 0 if self._engine.query.minus else self._engine._router.matches_made - self._matched
+        return self._engine._router.matches_made - self._matched if self._joins else 0
 
     def glance(self) -> Glance:
         """What there was since the last look."""

@@ -12,14 +12,16 @@ from policies.routing.once import Base
 from policies.routing.pop import Pop
 from policies.routing.random import Random
 from policies.routing.skinner import Skinner
-from policies.routing.view import StairView, StepView, View
+from policies.routing.view import Fan, Glance, StairView, StepView, View
 
 __all__ = [
     "Auto",
     "Base",
     "Card",
     "Choice",
+    "Fan",
     "Fixed",
+    "Glance",
     "Greedy",
     "Lottery",
     "Pop",

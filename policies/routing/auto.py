@@ -89,6 +89,8 @@ class Auto(Routing):
     _jitter: float = field(init=False, default=0.0, repr=False)
     _last: float = field(init=False, default=0.0, repr=False)
     """Matches per event at the last glance, and by how much they differ from glance to glance."""
+    _filled: bool = field(init=False, default=False, repr=False)
+    """At the last look some row had left its window: from then on counts can be compared."""
     _strictness: float = field(init=False, default=1.0, repr=False)
     _change: Change | None = field(init=False, default=None, repr=False)
     _barred: dict[str, int] = field(init=False, factory=dict, repr=False)
@@ -111,7 +113,7 @@ class Auto(Routing):
 
     def begin(self, names: tuple[str, ...], seed: int) -> None:
         self._known = self._again = self._change = self.work = None
-        self._moved, self._calm = False, 1
+        self._moved, self._filled, self._calm = False, False, 1
         self._worked = self._latest = self._earliest = 0.0
         self._jitter = self._last = 0.0
         self._strictness, self._period = 1.0, min(self.every, FIRST)
@@ -160,12 +162,13 @@ class Auto(Routing):
         self.account.earn(self._worked + worked, price)
         now = Profile.of(view, worked)
         drifted, first = False, self._again is None and self._known is None
-        if self._known is None or self._known.plan != view.plan:  # it has just begun
+        filled, self._filled = self._filled, not self._filling(view)
+        if self._known is None or self._known.plan != view.plan or not filled:  # it has just begun
             self._settle(now)
-            if self._again is None:
+            if self._again is None or not filled:
                 self._again = view.events + turnover(view)
         else:
-            share = now.drift(self._known, model, self._filling(view), SHAKEN * self._jitter)
+            share = now.drift(self._known, model, SHAKEN * self._jitter)
             drifted = self._drifted(share)
         due = self._again is not None and view.events >= self._again
         called = drifted or due or first
@@ -189,7 +192,8 @@ class Auto(Routing):
 
     def _filling(self, view: View) -> bool:
         """No row has left its window yet: that there are more than before is no news."""
-        return all(live >= rows for live, rows in zip(view.live.values(), self._arrived, strict=False))
+        rows = zip(view.live.values(), self._arrived, strict=False)
+        return bool(self._arrived) and all(live >= arrived for live, arrived in rows)
 
     def _look_price(self, view: View) -> float:
         return self.model.look * (LOOK + len(view.steps))

@@ -44,11 +44,11 @@ class Profile:
             seconds / events,
         )
 
-    def drift(self, other: Profile, model: CostModel, filling: bool, jitter: float = 0.0) -> float:
-        """By what share it differs: in rates, in live rows unless windows are ``filling``, or in what matches cost,
-        beyond the ``jitter`` by which these differ from one time to the next anyway."""
+    def drift(self, other: Profile, model: CostModel, jitter: float = 0.0) -> float:
+        """By what share it differs: in rates, in live rows, or in what matches cost, beyond the ``jitter`` by which
+        these differ from one time to the next anyway."""
         most = sum(abs(rate - other.rates[name]) for name, rate in self.rates.items())
-        for name, live in self.live.items() if not filling else ():
+        for name, live in self.live.items():
             most = max(most, (abs(live - other.live[name]) - 64) / max(live, other.live[name], 1))
         moved = 0.0
         for step, matches in self.matches.items():
