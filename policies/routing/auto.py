@@ -84,6 +84,8 @@ class Auto(Routing):
     """Seconds of work after which it looks, whatever a glance shows."""
     _earliest: float = field(init=False, default=0.0, repr=False)
     """And before which it does not."""
+    _seen: int = field(init=False, default=0, repr=False)
+    """The number of events at the last glance."""
     _arrived: tuple[int, ...] = field(init=False, default=(), repr=False)
     """Rows of each stream so far."""
     _jitter: float = field(init=False, default=0.0, repr=False)
@@ -117,7 +119,7 @@ class Auto(Routing):
         self._worked = self._latest = self._earliest = 0.0
         self._jitter = self._last = 0.0
         self._strictness, self._period = 1.0, min(self.every, FIRST)
-        self._barred, self._arrived = {}, ()
+        self._barred, self._arrived, self._seen = {}, (), 0
         self.account = self._opened()
 
     def wants(self, glance: Glance) -> bool:
@@ -126,14 +128,14 @@ class Auto(Routing):
             map(sum, zip(self._arrived or (0,) * len(glance.arrivals), glance.arrivals, strict=True))
         )
         known = self._known
-        if known is None:
-            return True
+        if known is None or not glance.events:
+            return bool(glance.events)
         jitter = SHAKEN * self._jitter
         self._shake(glance, known)
-        worked, events = self._worked + known.seconds_of(glance, self.model), sum(self._arrived)
-        if worked >= self._latest or (
-            self._again is not None and events >= self._again and worked >= self._earliest
-        ):
+        self._seen += glance.events
+        worked = self._worked + known.seconds_of(glance, self.model)
+        due = self._again is not None and self._seen >= self._again
+        if worked >= self._latest or (due and worked >= self._earliest):
             return True
         if worked >= self._earliest and known.differs(glance, self.drift, self.model, jitter):
             return True
@@ -149,10 +151,12 @@ class Auto(Routing):
 
     def choose(self, view: View) -> Choice | None:
         """A cheaper plan, if there is one and the change pays."""
+        self._seen = view.events
         choice = self._look(view)
         known, self.work = self._known, None
         if known is not None:
-            self._period = self.every
+            soon = self.every if self._again is None else self._again - view.events
+            self._period = min(self.every, max(soon, FIRST // 4))
             self.work = int(1.5 * known.all_matches * self._period) + self.every // 2
         return choice
 
