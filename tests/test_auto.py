@@ -15,7 +15,7 @@ from policies.optimizer import Estimate, Graph
 from policies.optimizer.model import CostModel
 from policies.optimizer.moving import changing_seconds, moving_seconds, same
 from policies.routing import Glance, StairView, StepView, View
-from policies.routing.account import URGENT
+from policies.routing.account import CREDIT, STOCK, URGENT
 
 CHAIN = ["A.x = B.x", "B.y = C.y"]
 
@@ -179,24 +179,28 @@ def test_what_changes_lose_is_bounded_however_wrong_the_model_is(regret):
 
 
 @pytest.mark.parametrize("overhead", [0.001, 0.005, 0.05])
-@pytest.mark.parametrize("lies", [True, False])
-def test_what_deciding_takes_is_bounded(overhead, lies):
+@pytest.mark.parametrize("restless", [True, False])
+def test_what_deciding_takes_is_bounded(overhead, restless):
     """Looks and thoughts that nothing called for keep to their share; all of them to that and the urgent ones'."""
-    world, auto = World(lies), Auto(overhead=overhead, shape="bushy")
+    world, auto = World(lies=restless), Auto(every=1_000, overhead=overhead, shape="bushy")
     auto.begin(world.graph.names, 0)
     rng = np.random.default_rng(3)
-    start = None
-    for _ in range(600):
-        glance = world.view(int(rng.integers(100, 70_000)))
-        rows = tuple(glance.arrivals.values())
-        if auto.wants(Glance(sum(rows), rows, sum(step.matches for step in glance.steps))):
-            choice = auto.choose(glance)
+    price = auto.model.think + 6 * auto.model.sample
+    first = (STOCK + CREDIT) * price + STOCK * price + 2 * auto.model.look * 16
+    for _ in range(2_000):
+        seen = world.view(int(rng.integers(300, 900)))
+        if restless:  # now many matches, now hardly any
+            times = int(rng.integers(1, 20))
+            seen = evolve(seen, steps=tuple(evolve(s, matches=times * s.matches) for s in seen.steps))
+        rows = tuple(seen.arrivals.values())
+        if auto.wants(Glance(sum(rows), rows, sum(step.matches for step in seen.steps))):
+            choice = auto.choose(seen)
             world.plan = world.plan if choice is None else choice.plan
-            account = auto.account
-            start = start or 3 * account.thinking + 2 * account.looking
-            spent = account.looking + account.thinking
-            assert spent <= (overhead + URGENT) * account.worked + start
-    assert start is not None and account.thinking > 0
+        account = auto.account
+        assert account.looking + account.thinking <= (overhead + URGENT) * account.worked + first
+        if not restless:
+            assert account.looking + account.thinking <= overhead * account.worked + first
+    assert account.thinking > (5 if restless else 1) * price
 
 
 def test_where_much_is_asked_for_it_stays():

@@ -4,7 +4,7 @@ By these rules, whatever the feed does and however wrong the cost model is about
 batches so far, all by the model's clock:
 
 - looks and thoughts take no more than ``overhead`` * W, and ``URGENT`` * W for those that something called for, besides
-  what there is to begin with: ``STOCK`` thoughts, and a look of either kind;
+  what there is to begin with: ``STOCK`` + ``CREDIT`` thoughts, and a look of either kind;
 - changes of plan that brought less than they cost, as it was seen when the windows had turned over, have cost no more
   than ``regret`` * W together, and the last one of them.
 """
@@ -16,6 +16,8 @@ from attrs import define, field
 URGENT = 0.1
 """The share of the time for looks and thoughts that something calls for: the feed is changing, or a change of plan is
 due to be judged."""
+CREDIT = 2.0
+"""Thoughts that may be on credit where the feed has changed by much at once."""
 STOCK = 3.0
 """Thoughts that can be saved for later, and that there are to begin with."""
 
@@ -53,10 +55,10 @@ class Account:
             self._seen += price
         self.looking += price
 
-    def think(self, price: float, called: bool) -> bool:
-        """Pay for a thought, if there is enough."""
+    def think(self, price: float, called: bool, sudden: bool = False) -> bool:
+        """Pay for a thought, if there is enough; for one that something sudden calls for, on credit if need be."""
         has = self._urgent if called else self._calm
-        if has is None or has < price:
+        if has is None or has < price * (1.0 - CREDIT * sudden):
             return False
         if called:
             self._urgent = has - price

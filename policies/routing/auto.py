@@ -165,7 +165,7 @@ class Auto(Routing):
         worked, price = seconds_spent(view, model), model.think + n * (n - 1) * model.sample
         self.account.earn(self._worked + worked, price)
         now = Profile.of(view, worked)
-        drifted, first = False, self._again is None and self._known is None
+        drifted, share, first = False, 0.0, self._again is None and self._known is None
         filled, self._filled = self._filled, not self._filling(view)
         if self._known is None or self._known.plan != view.plan or not filled:  # it has just begun
             self._settle(now)
@@ -177,7 +177,7 @@ class Auto(Routing):
         due = self._again is not None and view.events >= self._again
         called = drifted or due or first
         self.account.look(self._look_price(view), called or self._moved)
-        thinks = self.account.think(price, called)
+        thinks = self.account.think(price, called, drifted and share > SUDDEN)
         self._plan_ahead(view, now, price if called and not thinks else 0.0)
         if not thinks:
             return None

@@ -61,7 +61,8 @@ class Profile:
     def seconds_of(self, glance: Glance, model: CostModel) -> float:
         """About how long what a glance shows has taken."""
         more = glance.matches - self.all_matches * glance.events
-        return self.seconds * glance.events + max(0.0, more) * _each(model, len(self.rates))
+        each = _each(model, len(self.rates)) - model.insert  # most that come so suddenly are results
+        return self.seconds * glance.events + max(0.0, more) * each
 
     def matches_in(self, share: float, model: CostModel) -> float:
         """Matches per event that take a share of the time."""
