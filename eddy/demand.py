@@ -12,13 +12,14 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from eddy.binding import Binder, Halt
+from eddy.binding import Binder, Halt, Hop
 from eddy.blacklist import Blacklist
 from eddy.edge import Edge, Unit
 from eddy.errors import EddyError
 from eddy.itinerary import Compiler, Key, StairId, Streams
+from eddy.orderings import Orderings
 from eddy.payoff import DEAR, partners, weight
-from eddy.plan import Join, Leaf, Node, Orderings, Plan, joins
+from eddy.plan import Join, Leaf, Node, Plan, joins
 from eddy.presence import Anything, Filtered, Paired, PairLeaves, Parted, Presence, Whole, recipe_of
 from eddy.track import Track
 from stairs import Stair
@@ -107,14 +108,36 @@ class Designer:
                 unit.edges = [edge for edge in unit.edges if edge.static]
 
     def _orderings(self) -> Schedule:
-        """No composites: a stream waits for those declared after it."""
+        """A stream waits for those declared after it, and composites for nothing."""
         numbers = range(len(self.binder.streams))
         for s in reversed(numbers):
             unit = Unit(streams=(s,), halt=self.track.halts[-1], state=self.binder.streams[s])
+            stored = [halt for halt in self.track.halts if halt.stair is not None]
+            unit.ways = [self._way(halt, s) for halt in stored if s in halt.hops[0].step.streams]
             self.units.append(unit)
             for other in numbers[s + 1 :]:
                 self._edge(unit, (other,))
-        return [*self.units, *self.track.halts]
+        rows = list(self.units)
+        for wanted, stair in self.track.stairs.items():
+            halt = next(halt for halt in self.track.halts if halt.stair is stair)
+            self.units.append(self._composites(wanted, halt))
+        return [*rows, *self.track.halts]
+
+    def _composites(self, wanted: StairId, halt: Halt) -> Unit:
+        """The unit of a STAIR."""
+        recipe = self.binder.recipe(wanted)
+        unit = Unit(streams=wanted.streams, halt=halt, stair=self.track.stairs[wanted], recipe=recipe)
+        unit.weight = weight(len(wanted.key.classes))
+        unit.dearness = DEAR if self.binder.nested else 1
+        return unit
+
+    def _way(self, halt: Halt, s: int) -> list[tuple[Halt, Hop]]:
+        """The hops that lead from the rows of a stream to a halt: one way, where they have several."""
+        hop = next(hop for hop in halt.hops if s in hop.step.source.drivers)
+        if len(hop.step.source.streams) == 1:
+            return [(halt, hop)]
+        below = next(other for other in self.track.halts if other.out is hop.source)
+        return [*self._way(below, s), (halt, hop)]
 
     def _tree(
         self, node: Node, above: Sequence[tuple[Streams, Streams | None]], parent: Unit | None = None
@@ -129,11 +152,7 @@ class Designer:
                 if streams in self._siblings:
                     unit.partners = self._partners(streams[0], self._siblings[streams])
             else:
-                wanted = self._ids[streams]
-                halt, recipe = self._halts[streams], self.binder.recipe(wanted)
-                unit = Unit(streams=streams, halt=halt, stair=self.track.stairs[wanted], recipe=recipe)
-                unit.weight = weight(len(wanted.key.classes))
-                unit.dearness = DEAR if self.binder.nested else 1
+                unit = self._composites(self._ids[streams], self._halts[streams])
             self.units.append(unit)
             unit.above = parent
             below = streams

@@ -177,6 +177,8 @@ class Unit(Tally):
     """What it makes with its sibling."""
     path: list[tuple[Halt, Hop, NDArray[np.int64] | None]] = field(factory=list)
     """The STAIRs above, the hops by which its entries get there, and how they get their keys, if from leaves."""
+    ways: list[list[tuple[Halt, Hop]]] = field(factory=list)
+    """The same where a plan has no tree: for each STAIR that has the stream, the hops that lead there from its rows."""
     weight: float = 0.0
     """Of composites: what one takes, where an event takes 1."""
     dearness: float = 1.0

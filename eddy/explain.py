@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from eddy.chain_plan import Subtractions
 from eddy.itinerary import Key
-from eddy.plan import Join, Leaf, Node, Orderings, Plan
+from eddy.orderings import Orderings, show_visit
+from eddy.plan import Join, Leaf, Node, Plan
 from eddy.query import Query
 from eddy.statistics import EdgeStatistics, StairStatistics, Statistics, StreamStatistics
 
@@ -43,7 +44,8 @@ def explain(
             total = sum(weight for weight, _ in ways)
             for weight, order in ways:
                 share = f" ({weight / total:.0%} of its rows)" if len(ways) > 1 else ""
-                lines.append(f"  {name} visits {', then '.join(order)}{share}")
+                lines.append(f"  {name} visits {', then '.join(map(show_visit, order))}{share}")
+        lines += [f"  {_stair(stair)}" for stair in statistics.stairs if not stair.former]
         lines += [f"  {_stream(query, streams[name])}" for name in query.names]
     else:
         _node(query, plan, streams, stairs, "", "", lines)

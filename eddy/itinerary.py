@@ -10,109 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from attrs import evolve, frozen
-
-from eddy.duty import Duty
-from eddy.plan import Join, Leaf, Node, Order, Orderings, Plan, Ways, joins
+from eddy.orderings import Orderings
+from eddy.pipelines import Pipelines
+from eddy.plan import Join, Leaf, Node, Plan, joins
 from eddy.query import Query
 from eddy.residual import Residual
-from stairs.program_kernels import WHOLE
+from eddy.routes import RESULTS, Key, Place, RoutingTable, StairId, Step, Stop, Streams
 
-Streams = tuple[int, ...]
-"""Stream numbers, ascending: also the order of the components in an entry."""
-
-
-@frozen(cache_hash=True)
-class Key:
-    """What a STAIR is keyed by: key classes, or the row number of one stream (theta), or nothing (cross product)."""
-
-    classes: tuple[int, ...] = ()
-    row: int | None = None
-
-
-@frozen(cache_hash=True)
-class StairId:
-    """A STAIR's identity: a plan change keeps the STAIRs that the new plan has too."""
-
-    streams: Streams
-    key: Key
-    former: bool = False
-    """It belongs to a plan that is being left and is not shared with the new one."""
-
-
-@frozen(cache_hash=True)
-class Place:
-    """Where matches go that are not stored: the prefix of a stream's own ordering."""
-
-    path: Streams
-    key: Key
-    way: int = 0
-    """Which of the orderings of its stream, where there are several."""
-
-    @property
-    def streams(self) -> Streams:
-        return tuple(sorted(self.path))
-
-
-RESULTS = Place((), Key())
-"""Where complete combinations go."""
-
-
-@frozen(eq=False)
-class Step:
-    """Probe ``target`` with the entries of ``source``. With ``theta`` the key is each row of stream ``target.key.row``
-    that the predicate accepts; without it, and without classes, everything matches."""
-
-    source: StairId | Place
-    target: StairId
-    theta: Residual | None = None
-    residuals: tuple[Residual, ...] = ()
-    """Predicates that both sides together decide, evaluated on the matches."""
-    duty: Duty | None = None
-    """Of the matches only those count that the track still owes."""
-    share: tuple[int, int] = (0, WHOLE)
-    """The part of the entries of a batch that takes this step, in WHOLE-ths: from, to."""
-
-    @property
-    def streams(self) -> Streams:
-        return tuple(sorted(self.source.streams + self.target.streams))
-
-
-@frozen(eq=False)
-class Stop:
-    """All steps into one place."""
-
-    out: StairId | Place
-    steps: tuple[Step, ...]
-
-
-@frozen(eq=False)
-class RoutingTable:
-    """The compiled plan."""
-
-    stops: tuple[Stop, ...]
-    leaves: tuple[StairId, ...]
-    """Leaves that the plan probes or starts from."""
-
-    @property
-    def itineraries(self) -> dict[int, tuple[tuple[Step, ...], ...]]:
-        """For each stream the ways that its rows take, most often one: the steps of each in order."""
-        steps = [(step, stop.out) for stop in self.stops for step in stop.steps]
-        after = {step.source: (step, out) for step, out in steps}
-
-        def follow(step: Step, out: StairId | Place) -> tuple[Step, ...]:
-            return (step,) if out == RESULTS else (step, *follow(*after[out]))
-
-        starts = [(step, out) for step, out in steps if len(step.source.streams) == 1]
-        streams = sorted(step.source.streams[0] for step, _ in starts)
-        return {
-            s: tuple(follow(*start) for start in starts if start[0].source.streams == (s,)) for s in streams
-        }
-
-    @property
-    def stairs(self) -> tuple[StairId, ...]:
-        """Composite STAIRs, each after those below it."""
-        return tuple(stop.out for stop in self.stops if isinstance(stop.out, StairId))
+__all__ = ["RESULTS", "Compiler", "Key", "Place", "RoutingTable", "StairId", "Step", "Stop", "Streams"]
 
 
 class Compiler:
@@ -170,7 +75,7 @@ class Compiler:
 
     def compile(self, plan: Plan) -> RoutingTable:
         """The routing table of a plan."""
-        stops = self._orderings(plan) if isinstance(plan, Orderings) else self._tree(plan)
+        stops = Pipelines(self, plan).stops() if isinstance(plan, Orderings) else self._tree(plan)
         leaves = dict.fromkeys(
             place
             for stop in stops
@@ -207,33 +112,3 @@ class Compiler:
             if isinstance(node, Leaf)
             else tuple(sorted(self.number[s] for s in node.streams))
         )
-
-    def _orderings(self, plan: Orderings) -> list[Stop]:
-        stops, last = [], []
-        for name in plan.orders:
-            for way, (share, order) in enumerate(_shares(plan.ways(name))):
-                path: Streams = (self.number[name],)
-                targets = [(self.number[other],) for other in order]
-                key, theta = self.probe_key(path, targets[0])
-                source: StairId | Place = StairId(path, key if key.classes else Key(row=path[0]))
-                for i, target in enumerate(targets):
-                    step = self.step(source, StairId(target, key), theta)
-                    if i == 0:
-                        step = evolve(step, share=share)
-                    path = path + target
-                    if i + 1 == len(targets):
-                        last.append(step)
-                        break
-                    key, theta = self.probe_key(tuple(sorted(path)), targets[i + 1])
-                    source = Place(path, key, way)
-                    stops.append(Stop(source, (step,)))
-        return [*stops, Stop(RESULTS, tuple(last))]
-
-
-def _shares(ways: Ways) -> list[tuple[tuple[int, int], Order]]:
-    """The parts of the rows that take each way: none is left out, and none taken twice."""
-    total, ends = sum(weight for weight, _ in ways), [0]
-    for weight, _ in ways:
-        ends.append(ends[-1] + weight)
-    bounds = [WHOLE * end // total for end in ends]
-    return [((bounds[i], bounds[i + 1]), order) for i, (_, order) in enumerate(ways)]

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from attrs import field, frozen
 
 from eddy.errors import PlanError
+from eddy.orderings import Orderings
 from eddy.plan import Join, Leaf, Node, Plan, joins, parse_part
 
 
@@ -24,7 +25,7 @@ class Pin:
 
     def kept(self, plan: Plan) -> bool:
         """Whether a plan has it."""
-        return isinstance(plan, Join) and self.nodes <= {join.streams for join in joins(plan)}
+        return self.nodes <= (plan.kept if isinstance(plan, Orderings) else {j.streams for j in joins(plan)})
 
 
 def parse_pin(text: str, names: Sequence[str], others: Iterable[Pin]) -> Pin:

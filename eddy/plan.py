@@ -2,18 +2,20 @@
 
 A *tree* ``((A B) C) D`` keeps the composites of every inner node; *orderings* ``A: B C | B: A C | C: A B`` keep none:
 each stream has its own order in which it visits the others. ``stems`` is short for orderings that the library picks.
-Rows of one stream may take several ways: under ``A 3: B C | A 1: C B | ...`` three of four rows of A visit B first.
+Between the two, an ordering may visit composites, ``D: (A B) C``: see `eddy.orderings`. Rows of one stream may take
+several ways: under ``A 3: B C | A 1: C B | ...`` three of four rows of A visit B first.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from difflib import get_close_matches
 
 from attrs import field, frozen
 
 from eddy.errors import PlanError
+from eddy.orderings import Order, Orderings, Visit, check_prefixes, orderings, streams_of
 
 Connected = Callable[[frozenset[str], str], bool]
 """Whether a predicate connects a set of streams with one more."""
@@ -51,32 +53,6 @@ class Join:
 
 
 Node = Leaf | Join
-
-
-Order = tuple[str, ...]
-Ways = tuple[tuple[int, Order], ...]
-"""Orders, each with a weight."""
-
-
-@frozen
-class Orderings:
-    """For each stream, the others in the order in which its rows visit them."""
-
-    orders: Mapping[str, Order] = field(hash=False)
-    """The order, or the first one where there are several."""
-    several: Mapping[str, Ways] = field(factory=dict, hash=False)
-    """Streams whose rows take several ways, in proportion to the weights."""
-
-    def ways(self, name: str) -> Ways:
-        """The orders of a stream."""
-        return self.several.get(name, ((1, self.orders[name]),))
-
-    def __str__(self) -> str:
-        return " | ".join(
-            f"{name}{f' {weight}' if name in self.several else ''}: {' '.join(order)}"
-            for name in self.orders
-            for weight, order in self.ways(name)
-        )
 
 
 Plan = Join | Orderings
@@ -200,18 +176,42 @@ def _orderings(text: str, names: Sequence[str]) -> Orderings:
         weight = _weight(weights[0], text) if weights else 1
         if not weights:
             unweighted.add(name)
-        order = tuple(_known(token, text, names) for token in tail.split())
-        _check_once((name, *order), text, names, f"the ordering of {name} in plan {text!r}")
+        order = _order(tail, text, names)
+        seen = [stream for visit in order for stream in streams_of(visit)]
+        _check_once((name, *seen), text, names, f"the ordering of {name} in plan {text!r}")
         ways = found.setdefault(name, {})
         ways[order] = ways.get(order, 0) + weight
     _check_once(tuple(found), text, names, f"plan {text!r}", "an ordering for ")
-    return orderings({name: tuple((w, order) for order, w in found[name].items()) for name in names})
+    plan = orderings({name: tuple((w, order) for order, w in found[name].items()) for name in names})
+    check_prefixes(plan, text)
+    return plan
 
 
-def orderings(ways: Mapping[str, Ways]) -> Orderings:
-    """A plan in which the rows of each stream take these ways."""
-    several = {name: some for name, some in ways.items() if len(some) > 1}
-    return Orderings({name: some[0][1] for name, some in ways.items()}, several)
+def _order(tail: str, text: str, names: Sequence[str]) -> Order:
+    """Streams, and STAIRs in parentheses."""
+    order: list[Visit] = []
+    inside: list[str] | None = None
+    for token in re.findall(r"[()]|[^\s()]+", tail):
+        if token == "(" and inside is not None:
+            raise PlanError(
+                f"in plan {text!r}, '{tail.strip()}' has parentheses in parentheses: a STAIR is written by its "
+                "streams alone, as in '(A B C)'; how it is made is said by the orderings of these"
+            )
+        if token == "(":
+            inside = []
+        elif token == ")":
+            if not inside:
+                what = (
+                    "closes a parenthesis that it did not open" if inside is None else "has empty parentheses"
+                )
+                raise PlanError(f"in plan {text!r}, '{tail.strip()}' {what}")
+            order.append(inside[0] if len(inside) == 1 else tuple(sorted(inside, key=names.index)))
+            inside = None
+        else:
+            (order if inside is None else inside).append(_known(token, text, names))
+    if inside is not None:
+        raise PlanError(f"in plan {text!r}, '{tail.strip()}' lacks a closing parenthesis")
+    return tuple(order)
 
 
 def _weight(token: str, text: str) -> int:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from eddy.binding import Halt, Hop
 from eddy.blacklist import Rows
 from eddy.edge import Unit
 from eddy.presence import Marks
@@ -37,13 +38,34 @@ class Revival:
         if not whole:
             self._reopen(unit, numbers)
         if unit.path:
-            own = unit.path[0][1].source
-            assert isinstance(own, Stair)
-            entries = self.router.take(1)
-            entries.reserve(len(numbers))
-            copy_rows(own.state, numbers, entries.state)
+            entries = self._entries(unit.path[0][1], numbers)
             self._carry(unit, entries, entries.base, entries.tail, marks)
             self.router.give(entries)
+        for way in unit.ways:
+            self._lead(way, numbers, marks)
+
+    def _entries(self, hop: Hop, numbers: NDArray[np.int32]) -> Ring:
+        """These rows, about to take their first step."""
+        own = hop.source
+        assert isinstance(own, Stair)
+        entries = self.router.take(1)
+        entries.reserve(len(numbers))
+        copy_rows(own.state, numbers, entries.state)
+        return entries
+
+    def _lead(self, way: list[tuple[Halt, Hop]], numbers: NDArray[np.int32], marks: Marks) -> None:
+        """Take rows to one STAIR, by way of rings of our own."""
+        entries = self._entries(way[0][1], numbers)
+        for halt, hop in way:
+            out = self.router.take(halt.out.components) if halt is not way[-1][0] else halt.out
+            first = out.tail
+            self.router.hop(hop, entries, entries.base, entries.tail, out, marks)
+            self.router.rekey(halt.recipe, out, first, out.tail)
+            self.router.give(entries)
+            entries = out
+        stair = way[-1][0].stair
+        assert stair is not None
+        stair.insert(first, stair.tail)
 
     def composites(self, unit: Unit, rows: Rows, marks: Marks) -> None:
         """The same for composites, which are stored now."""

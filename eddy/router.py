@@ -418,7 +418,7 @@ class Router(Tracks):
         hop = self._filling_hop(halt, carrier)
         source_id = hop.step.source
         entries = self.take(hop.source.components)
-        below = self._writers.get(hop.source)
+        below = self._makers.get(hop.source)
         source = hop.source
         if below is None:
             self._collect(self.binder.leaf(carrier), keys, entries)
@@ -432,7 +432,7 @@ class Router(Tracks):
             source.promote(keys)
             self._collect(source, keys, entries)
         else:
-            self._replay(below[0], carrier, keys, entries)
+            self._replay(below, carrier, keys, entries)
         start = out.tail
         self.hop(hop, entries, entries.base, entries.tail, out, self.filling_marks())
         self.rekey(halt.recipe, out, start, out.tail)
@@ -440,11 +440,11 @@ class Router(Tracks):
 
     @staticmethod
     def _filling_hop(halt: Halt, carrier: StairId) -> Hop:
-        """The step of a halt that the carrier's rows take part in."""
+        """The step of a halt to which the carrier's rows lead."""
         return next(
             hop
             for hop in halt.hops
-            if hop.step.duty is None and carrier.streams[0] in hop.step.source.streams
+            if hop.step.duty is None and carrier.streams[0] in hop.step.source.drivers
         )
 
     def _collect(self, stair: Stair, keys: Keys, out: Ring) -> None:

@@ -11,6 +11,7 @@ blacklists count as rows that find nothing and that nobody finds, as those do th
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
@@ -20,7 +21,9 @@ from numpy.typing import NDArray
 from eddy.errors import EddyError
 from eddy.itinerary import Compiler, Key, Place, StairId, Step
 from eddy.leaf import StreamState
+from eddy.pair_kernels import count_pairs
 from eddy.theta import Theta, judge
+from policies.routing.view import Fan
 from stairs.sample_kernels import count_alike, look_up, read_linked, read_row_keys
 
 SAMPLE, WIDE = 256, 2048
@@ -51,6 +54,17 @@ class Trail:
     """Matches for each row of the first stream."""
 
 
+def joined_pairs(compiler: Compiler) -> list[tuple[int, int, Key]]:
+    """Pairs of streams, either way round, that one equality connects, and no other predicate of their own."""
+    decided = [reads for _, reads in compiler.residuals]
+    found = []
+    for a, b in itertools.permutations(range(len(compiler.names)), 2):
+        shared = compiler.shared((a,), (b,))
+        if len(shared) == 1 and not any(reads <= {a, b} and len(reads) > 1 for reads in decided):
+            found.append((a, b, Key(shared)))
+    return found
+
+
 class Sampler:
     """Samples the streams as they are at one moment, between two batches."""
 
@@ -63,6 +77,7 @@ class Sampler:
         seed: tuple[int, int],
         nested: bool,
         shares: NDArray[np.float64],
+        joined: list[tuple[int, int, Key]] | None = None,
     ) -> None:
         self._compiler = compiler
         self._streams = list(streams)
@@ -71,6 +86,7 @@ class Sampler:
         self._nested = nested
         self._shares = shares
         """Of the rows in each window, how many are stored: those that are ruled out count as rows that find nothing."""
+        self._joined = joined
         self._chosen: dict[tuple[int, int], tuple[Rows, NDArray[np.bool_]]] = {}
         self._trails: dict[tuple[int, ...], Trail] = {}
         self._means: dict[tuple[int, ...], float] = {}
@@ -82,6 +98,41 @@ class Sampler:
         if len(set(numbers)) < len(numbers):
             raise EddyError(f"a path goes through a stream once: {' '.join((start, *path))} does not")
         return tuple(self._mean(numbers[: i + 1]) for i in range(1, len(numbers)))
+
+    def pairs(self) -> dict[tuple[str, str], Fan]:
+        """What rows of each stream find in each other one, for all pairs that one equality connects, and no more."""
+        names = self._compiler.names
+        found = {}
+        if self._joined is None:
+            self._joined = joined_pairs(self._compiler)
+        jobs = [
+            (
+                (a, b),
+                (
+                    self._streams[a].base.address,
+                    self._streams[a].stair(key).address,
+                    a,
+                    self._streams[b].stair(key).address,
+                    b,
+                ),
+            )
+            for a, b, key in self._joined
+        ]
+        if jobs:
+            limits = np.array(
+                (SAMPLE // 2, WIDE // 4, HARDLY // 2, ENOUGH // 2)
+            )  # each is seen from two sides
+            chances = np.random.default_rng(self._seed).random(WIDE)
+            table = np.array([job for _, job in jobs], np.int64)
+            told = np.empty((len(jobs), 3))
+            count_pairs(table, chances, self._lows, self._counts, limits, told)
+            for ((a, b), _), (taken, total, squares) in zip(jobs, told.tolist(), strict=True):
+                if taken:
+                    # Where all were looked up it is exact; else, as if one row more had found one match.
+                    mean = total / taken
+                    spread = 0.0 if taken == self._live(a) else ((squares + 1) / taken - mean * mean) / taken
+                    found[names[a], names[b]] = Fan(mean, max(spread, 0.0))
+        return found
 
     def distinct(self, stream: int, c: int) -> int:
         """About how many values the live rows of a stream have in a key class.

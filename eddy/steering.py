@@ -16,6 +16,11 @@ if TYPE_CHECKING:
     from eddy.engine import Eddy
 
 
+OFTEN = 16
+"""Times in a period that it is seen whether the policy is to be asked sooner."""
+NEVER = 1 << 62
+
+
 class Steering:
     """Asks the policy when it is time, keeps the user's pins, and remembers what was decided."""
 
@@ -28,24 +33,36 @@ class Steering:
         self.ledger = Ledger()
         self.decided = 0
         """Events before the policy was last asked."""
+        self._again = 0
+        """Events before which nothing is to be done: most pushes take one comparison."""
 
     @property
     def due(self) -> bool:
         """Whether it is time to ask the policy."""
-        routing = self._engine.routing
-        if routing.period is None or self.frozen:
+        engine, events = self._engine, self._engine._events
+        if events < self._again or self.frozen:
             return False
-        return self._engine._events - self.decided >= routing.period or self._worked(routing.work)
+        routing, period = engine.routing, engine.routing.period
+        if period is None:
+            self._again = NEVER
+            return False
+        if events - self.decided >= period or self._worked(routing.work):
+            return True
+        self._again = min(self.decided + period, events + period // OFTEN)
+        return False
 
     def decide(self) -> None:
         """Before a push, when the results of the last are handed out: the policy may choose another plan."""
         if not self.due:
             return
         engine, routing = self._engine, self._engine.routing
-        self.decided = engine._events
+        self.decided = self._again = engine._events
         if engine.query.minus and routing.joins_only:
             return
         start = time.perf_counter()
+        if not routing.wants(self.watch.glance()):
+            self.watch.forget()
+            return
         view = self.look()
         given = routing.choose(view)
         if given is not None:
@@ -103,7 +120,7 @@ class Steering:
 
     def resume(self, decided: int) -> None:
         """A snapshot was loaded, made when the policy had last been asked so many events after the beginning."""
-        self.decided = decided
+        self.decided, self._again = decided, 0
         self.watch = Watch(self._engine)
 
     def pin(self, text: str) -> None:

@@ -17,6 +17,7 @@ from eddy.duty import Duty
 from eddy.hybrid import Task, combine, merged
 from eddy.itinerary import Compiler, RoutingTable, StairId
 from eddy.leaf import StreamState
+from eddy.orderings import Orderings
 from eddy.plan import Plan
 from eddy.program import compile_program
 from eddy.track import Track
@@ -44,6 +45,8 @@ class Tracks(ABC):
         self.binder = Binder(compiler, streams, nested, bounded)
         self._writers: dict[Ring, tuple[Halt, StairId]] = {}
         """For each STAIR the halt that writes to it, and the leaf that knows its holes."""
+        self._makers: dict[Ring, Halt] = {}
+        """The halt that writes to a STAIR, or to a place on the way to one."""
 
     @property
     def stairs(self) -> dict[StairId, Stair]:
@@ -105,11 +108,16 @@ class Tracks(ABC):
     def split(self, plan: Plan, counts: NDArray[np.int64], sharing: bool) -> bool:
         """Change to a plan whose new STAIRs start empty, while the old plan makes what they lack.
 
-        False if they lack nothing, since both plans have all states: then it is a plain change.
+        False if they lack nothing, since both plans have all states, or if the new one is no tree: then it is a plain
+        change.
         """
         self.release(rows=True)
         (older,) = self.tracks
         table = self.compiler.compile(plan)
+        if isinstance(
+            plan, Orderings
+        ):  # its rows need not come through a STAIR that lacks something, so who makes
+            return False  # a result is not a matter of the result alone
         hybrid = combine(self.compiler.compile(older.plan), table, counts.tolist(), sharing)
         if not hybrid.tasks:
             return False
@@ -222,6 +230,7 @@ class Tracks(ABC):
             for stair in (halt.stair, shadow):
                 if stair is not None and isinstance(stop.out, StairId):
                     self._writers[stair] = (halt, track.carriers[stop.out])
+        self._makers.update((halt.out, halt) for halt in track.halts[:-1] if track.stairs)
         track.program = compile_program(track.halts)
 
     def _use(self, tracks: list[Track]) -> None:
@@ -231,6 +240,8 @@ class Tracks(ABC):
         alive = {id(stair) for stair in self.every_stair}
         self.filled_before += sum(stair.keys_filled for stair in before if id(stair) not in alive)
         self._writers = {stair: writer for stair, writer in self._writers.items() if id(stair) in alive}
+        alive.update(id(place) for track in tracks for place in track.places)
+        self._makers = {ring: halt for ring, halt in self._makers.items() if id(ring) in alive}
         needed = {leaf for track in tracks for leaf in (*track.table.leaves, *track.carriers.values())}
         for stream in self.streams:
             stream.forget({leaf.key for leaf in needed if leaf.streams == (stream.number,)})

@@ -14,16 +14,18 @@ from eddy.fan_outs import describe_steps
 from eddy.itinerary import Place, StairId
 from eddy.program import Program
 from eddy.query import Query
-from eddy.sampling import Distinct, Sampler
+from eddy.sampling import Distinct, Sampler, joined_pairs
 from eddy.windows import Rows
 from policies.graph import Graph
-from policies.routing.view import StairView, StepView, View
+from policies.routing.view import Glance, StairView, StepView, View
+from stairs import Ring
+from stairs.program_kernels import WHOLE
 
 if TYPE_CHECKING:
     from eddy.engine import Eddy
 
-Label = tuple[tuple[str, ...], tuple[str, ...]]
-"""The streams of entries that probe, and those of the STAIR that they probe."""
+Label = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
+"""The streams of entries that probe, those of the STAIR that they probe, and those that drive them if not all do."""
 
 
 def graph_of(query: Query, joins: str) -> Graph:
@@ -56,19 +58,31 @@ class Watch:
             for name in (c.members if not engine.query.minus else ())
         }
         self._arrived = engine._lowwater.counts.copy()
+        self._joined = [] if engine.query.minus else joined_pairs(engine._workshop.compiler)
+        self._joins = not engine.query.minus
         self._seconds, self._batches = 0.0, 0
         self._matched = 0
         self._counted: WeakKeyDictionary[Program, NDArray[np.int64]] = WeakKeyDictionary()
-        self._labels: WeakKeyDictionary[Program, list[Label | None]] = WeakKeyDictionary()
+        self._labels: WeakKeyDictionary[Program, list[tuple[Label | None, float]]] = WeakKeyDictionary()
 
     @property
     def matches(self) -> int:
         """Matches that were made since the last look."""
-        return 0 if self._engine.query.minus else self._engine._router.matches_made - self._matched
+        return self._engine._router.matches_made - self._matched if self._joins else 0
+
+    def glance(self) -> Glance:
+        """What there was since the last look."""
+        arrivals = tuple((self._engine._lowwater.counts - self._arrived).tolist())
+        return Glance(sum(arrivals), arrivals, self.matches)
 
     def look(self, pinned: tuple[str, ...]) -> View:
         """A view; the next one tells what comes after."""
         view = self.peek(pinned)
+        self.forget()
+        return view
+
+    def forget(self) -> None:
+        """Whatever was counted so far has been seen."""
         engine = self._engine
         self._arrived = engine._lowwater.counts.copy()
         self._seconds, self._batches = engine._seconds, engine._batches
@@ -76,14 +90,13 @@ class Watch:
             for program in engine._router.programs:
                 self._counted[program] = program.counts
             self._matched = engine._router.matches_made
-        return view
 
     def peek(self, pinned: tuple[str, ...]) -> View:
         """A view, and nobody will know."""
         engine = self._engine
         names, lowwater = engine.query.names, engine._lowwater
         lows, counts = lowwater.lows.tolist(), lowwater.counts.tolist()
-        sample, distinct, steps, stairs = self._parts()
+        sample, distinct, steps, stairs, pairs = self._parts()
         arrivals = (lowwater.counts - self._arrived).tolist()
         batches = engine._batches - self._batches
         return View(
@@ -102,15 +115,17 @@ class Watch:
             migration=type(engine.migration).__name__,
             batch=sum(arrivals) / batches if batches else float(engine.batch_size),
             lengths=self._lengths,
+            pairs=pairs,
         )
 
     def _parts(self) -> tuple[Any, ...]:
         """What there is of a join only: sampling, distinct values, steps and STAIRs."""
         engine = self._engine
         if engine.query.minus:
-            return _no_sample, {}, (), ()
+            return _no_sample, {}, (), (), dict
         sampler = self._sampler()
-        return sampler.sample, Distinct(self._distinct, sampler.distinct), self._steps(), self._stairs()
+        distinct = Distinct(self._distinct, sampler.distinct)
+        return sampler.sample, distinct, self._steps(), self._stairs(), sampler.pairs
 
     def _sampler(self) -> Sampler:
         engine, held = self._engine, self._engine
@@ -124,6 +139,7 @@ class Watch:
             (int(engine.seed) & 0xFFFFFFFFFFFFFFFF, engine._events),
             engine.joins == "nested",
             engine._numbers.shares(),
+            self._joined,
         )
 
     def tell(self) -> list[str]:
@@ -134,30 +150,44 @@ class Watch:
 
     def _steps(self, since: bool = True) -> tuple[StepView, ...]:
         """The steps of the plan that runs, since it was bound to its STAIRs or since the last look."""
-        found: dict[Label, tuple[int, int]] = {}
+        found: dict[Label, tuple[int, int, float]] = {}
         for program in self._engine._router.programs:
             counts = program.counts
             if since and (before := self._counted.get(program)) is not None:
                 counts -= before
-            for step, (probes, matches) in zip(self._labels_of(program), counts.tolist(), strict=True):
+            steps: dict[Label, tuple[int, int, float]] = {}
+            for (step, share), counted in zip(self._labels_of(program), counts.tolist(), strict=True):
                 if step is not None:
                     # Where rows of a stream take several ways, these may have a step in common.
-                    known = found.get(step, (0, 0))
-                    found[step] = known[0] + probes, known[1] + matches
-        return tuple(StepView(*step, *count) for step, count in found.items())
+                    known = steps.get(step, (0, 0, 0.0))
+                    steps[step] = known[0] + counted[0], known[1] + counted[1], known[2] + share
+            for step, (probes, matches, share) in steps.items():
+                known = found.get(step, (0, 0, share))  # two programs have the same steps and take turns
+                found[step] = known[0] + probes, known[1] + matches, share
+        return tuple(
+            StepView(*step[:2], *count[:2], drivers=step[2], share=count[2]) for step, count in found.items()
+        )
 
-    def _labels_of(self, program: Program) -> list[Label | None]:
-        """What probes what, for each hop of a program; None where it belongs to a plan that is being left."""
+    def _labels_of(self, program: Program) -> list[tuple[Label | None, float]]:
+        """What probes what, for each hop of a program, and which part of its drivers' rows does so; None where it
+        belongs to a plan that is being left."""
         known = self._labels.get(program)
         if known is None:
-            names = self._engine.query.names
-            known = self._labels[program] = [
-                (tuple(names[s] for s in _path(step.source)), tuple(names[s] for s in step.target.streams))
-                if step.duty is None
-                else None
-                for step in (hop.step for hop in program.hops)
-            ]
+            known = self._labels[program] = []
+            parts: dict[Ring, float] = {}
+            for halt, hop, _ in program.sources:
+                if hop is not None:
+                    step, (start, stop) = hop.step, hop.step.share
+                    share = parts.get(hop.source, 1.0) * (stop - start) / WHOLE
+                    if halt.stair is None:
+                        parts[halt.out] = share
+                    path, drivers = _path(step.source)
+                    label = self._named(path), self._named(step.target.streams), self._named(drivers)
+                    known.append((label if step.duty is None else None, share))
         return known
+
+    def _named(self, streams: tuple[int, ...]) -> tuple[str, ...]:
+        return tuple(self._engine.query.names[s] for s in streams)
 
     def _stairs(self) -> tuple[StairView, ...]:
         names, track = self._engine.query.names, self._engine._router.tracks[-1]
@@ -170,8 +200,9 @@ class Watch:
         )
 
 
-def _path(source: StairId | Place) -> tuple[int, ...]:
-    return source.path if isinstance(source, Place) else source.streams
+def _path(source: StairId | Place) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The streams of entries, in the order in which they came together, and those with which they began."""
+    return (source.path, source.drivers) if isinstance(source, Place) else (source.streams, ())
 
 
 def _no_sample(start: str, path: tuple[str, ...]) -> tuple[float, ...]:

@@ -82,10 +82,11 @@ def fewer_rows(case):
 
 def plan_without(plan, name):
     """A plan without one of its streams."""
-    if plan is None or ":" not in plan:
-        return plan and re.sub(r"\(\s*\)", "", re.sub(rf"\b{name}\b", "", plan)).strip()
-    routes = [route.split() for route in plan.split("|") if route.split()[0].rstrip(":") != name]
-    return " | ".join(" ".join(word for word in route if word != name) for route in routes)
+    if plan is None:
+        return None
+    routes = plan.split("|") if ":" in plan else [plan]
+    left = [route for route in routes if ":" not in plan or route.split()[0].rstrip(":") != name]
+    return "|".join(re.sub(r"\(\s*\)", "", re.sub(rf"\b{name}\b", "", route)) for route in left).strip()
 
 
 def fewer_streams(case):

@@ -81,19 +81,47 @@ def tree(pick, names):
     return f"({tree(pick, names[:middle])} {tree(pick, names[middle:])})"
 
 
-def plan(pick, names):
-    """A random plan: a tree, an ordering for each stream, or "stems"."""
+def plan(pick, names, shape=None):
+    """A random plan: a tree, an ordering for each stream that may visit composites ("mixed"), or "stems"."""
     names = pick.shuffled(names)
-    if pick.chance(75):
+    if shape is None and pick.chance(60):
         return tree(pick, names)[1:-1]
-    if pick.chance(30):
+    if shape is None and pick.chance(20):
         return "stems"
+    kept = composites(pick, names) if len(names) > 2 and pick.chance(70) else []
     routes = []
     for name in names:
-        others = [other for other in names if other != name]
-        weights = [f" {pick.integer(1, 3)}" for _ in range(pick.integer(2, 3))] if pick.chance(30) else [""]
-        routes += [f"{name}{weight}: {' '.join(pick.shuffled(others))}" for weight in weights]
+        weights = [f" {pick.integer(1, 3)}" for _ in range(pick.integer(2, 3))] if pick.chance(20) else [""]
+        routes += [f"{name}{weight}: {' '.join(ordering(pick, name, names, kept))}" for weight in weights]
     return " | ".join(routes)
+
+
+def composites(pick, names):
+    """Some sets of these names, none of all, of which no two overlap but where one is inside the other."""
+    if len(names) < 2:
+        return []
+    found = [names] if pick.chance(60) else []
+    middle = pick.integer(1, len(names) - 1)
+    return [*composites(pick, names[:middle]), *composites(pick, names[middle:]), *found][: len(names)]
+
+
+def ordering(pick, name, names, kept):
+    """The others in some order that comes through all composites which have the name, and may visit the rest."""
+    own = sorted((c for c in kept if name in c and len(c) < len(names)), key=len)
+    order, seen = [], [name]
+    for goal in [*own, names]:
+        left = [other for other in goal if other not in seen]
+        while left:
+            fits = [c for c in kept if set(c) <= set(left)]
+            if fits and pick.chance(60):
+                visit = pick.choice(fits)
+                order.append(f"({' '.join(pick.shuffled(visit))})")
+            else:
+                visit = [pick.choice(left)]
+                order += visit
+            seen += visit
+            left = [other for other in left if other not in visit]
+    return order
 
 
 # Feeds

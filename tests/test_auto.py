@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+
 import numpy as np
 import pytest
 from attrs import evolve
@@ -11,6 +14,8 @@ from policies import Auto, Fixed, HybMig, ParallelTrack
 from policies.optimizer import Estimate, Graph
 from policies.optimizer.model import CostModel
 from policies.optimizer.moving import changing_seconds, moving_seconds, same
+from policies.routing import Glance, StairView, StepView, View
+from policies.routing.account import CREDIT, STOCK, URGENT
 
 CHAIN = ["A.x = B.x", "B.y = C.y"]
 
@@ -105,18 +110,97 @@ def test_an_engine_that_chooses_goes_on_to_after_a_restart(tmp_path):
     assert again.plan == "(A B) C"
 
 
+class World:
+    """Streams that join on one key, in which whatever plan is not in use looks ten times as cheap as it is."""
+
+    def __init__(self, lies=True):
+        self.plan, self.events, self.lies = "(A B) C", 0, lies
+        self.graph = Graph(tuple("ABC"), (frozenset("AB"), frozenset("BC"), frozenset("AC")))
+
+    def view(self, events=65_536):
+        self.events += events
+        used = frozenset(self.plan[self.plan.index("(") + 1 :][:3].split())
+
+        def fan(*pair):
+            return 10.0 if set(pair) == used or not self.lies else 0.1
+
+        rows, live = events // 3, dict.fromkeys("ABC", 2_000)
+        steps = [StepView((a,), (b,), rows, 10 * rows) for a, b in itertools.permutations(sorted(used))]
+        (last,) = set("ABC") - used
+        steps += [StepView(tuple(sorted(used)), (last,), 20 * rows, 2 * rows)]
+        steps += [StepView((last,), tuple(sorted(used)), rows, rows)]
+        return View(
+            self.graph,
+            self.plan,
+            self.events,
+            dict.fromkeys("ABC", rows),
+            live,
+            {},
+            tuple(steps),
+            (StairView(tuple(sorted(used)), 20_000, 0, True),),
+            lambda start, path: tuple(fan(start, path[0]) / 10.0**i for i in range(len(path))),
+        )
+
+    def run(self, auto, views):
+        """Let a policy choose so often; the number of changes."""
+        auto.begin(self.graph.names, 0)
+        changes = 0
+        for _ in range(views):
+            choice = auto.choose(self.view())
+            if choice is not None:
+                self.plan, changes = choice.plan, changes + 1
+        return changes
+
+
 def test_a_change_that_did_not_bring_what_was_believed_makes_it_stricter():
-    """Twice the gain is asked for, the plan has to wait; a change that did bring it makes up for one that did not."""
-    engine = eddy.Eddy(query(), "(A B) C")
-    run(engine, feed([FIRST_BAD], 5))
-    auto = Auto()
-    auto.begin(("A", "B", "C"), 0)
-    auto._believed, auto._again = (0.0, "(A B) C"), 0  # no event takes no time
-    auto.choose(engine.view())
-    assert auto._strictness == 2.0 and auto._barred["(A B) C"] > engine.statistics().events
-    auto._believed, auto._again, auto._since = (1.0, "(A B) C"), 0, 1.0  # each takes less than a second
-    auto.choose(engine.view())
-    assert auto._strictness == 1.0
+    """Twice the gain is asked for, and the plan has to wait."""
+    world, auto = World(), Auto(shape="bushy", regret=math.inf)
+    assert world.run(auto, 40) > 1
+    assert auto._strictness > 1.0 and auto._barred
+
+
+@pytest.mark.parametrize("regret", [0.0, 0.02, 0.2])
+def test_what_changes_lose_is_bounded_however_wrong_the_model_is(regret):
+    """Losses are no more than a share of all time, and the last of them; the more may be lost, the more is tried."""
+    world, auto = World(), Auto(shape="bushy", regret=regret)
+    auto.begin(world.graph.names, 0)
+    lost, largest = 0.0, 0.0
+    for _ in range(400):
+        choice = auto.choose(world.view())
+        world.plan = world.plan if choice is None else choice.plan
+        largest, lost = max(largest, auto.account.lost - lost), auto.account.lost
+        assert lost <= regret * auto.account.worked + largest
+    assert lost > 0.0
+    if regret:
+        assert lost < 1.1 * regret * auto.account.worked + largest
+        assert World().run(Auto(shape="bushy", regret=regret), 400) > World().run(
+            Auto(shape="bushy", regret=0.0), 400
+        )
+
+
+@pytest.mark.parametrize("overhead", [0.001, 0.005, 0.05])
+@pytest.mark.parametrize("restless", [True, False])
+def test_what_deciding_takes_is_bounded(overhead, restless):
+    """Looks and thoughts that nothing called for keep to their share; all of them to that and the urgent ones'."""
+    world, auto = World(lies=restless), Auto(every=1_000, overhead=overhead, shape="bushy")
+    auto.begin(world.graph.names, 0)
+    rng = np.random.default_rng(3)
+    price = auto.model.think + 6 * auto.model.sample
+    first = (STOCK + CREDIT) * price + STOCK * price + 2 * auto.model.look * 16
+    for _ in range(2_000):
+        seen = world.view(int(rng.integers(300, 900)))
+        if restless:  # now many matches, now hardly any
+            times = int(rng.integers(1, 20))
+            seen = evolve(seen, steps=tuple(evolve(s, matches=times * s.matches) for s in seen.steps))
+        rows = tuple(seen.arrivals.values())
+        if auto.wants(Glance(sum(rows), rows, sum(step.matches for step in seen.steps))):
+            choice = auto.choose(seen)
+            world.plan = world.plan if choice is None else choice.plan
+        account = auto.account
+        assert account.looking + account.thinking <= (overhead + URGENT) * account.worked + first
+        if not restless:
+            assert account.looking + account.thinking <= overhead * account.worked + first
+    assert account.thinking > (5 if restless else 1) * price
 
 
 def test_where_much_is_asked_for_it_stays():
@@ -162,7 +246,10 @@ def test_only_joins_that_would_change_are_at_stake():
     whole = changing_seconds("((A B) C) D", "((C D) A) B", believed, model)
     assert 0 < part < whole
     assert changing_seconds("((A B) C) D", "D (C (B A))", believed, model) == 0.0
-    assert same("((A B) C) D", "D (C (B A))") and not same("((A B) C) D", "((A C) B) D")
+    assert same("((A B) C) D", "D (C (B A))", graph) and not same("((A B) C) D", "((A C) B) D", graph)
+    assert same("(A B) (C D)", "A: B (C D) | B: A (C D) | C: D (A B) | D: C (A B)", graph)
+    mixed = "A: B C D | B: A C D | C: (A B) D | D: (A B) C"
+    assert 0 < changing_seconds("((A B) C) D", mixed, believed, model) < whole
 
 
 def test_options_are_checked():

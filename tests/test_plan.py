@@ -68,11 +68,17 @@ def orderings(draw, names):
     return make_orderings(ways)
 
 
+@st.composite
+def mixed(draw, names):
+    """Orderings that may visit composites."""
+    return read(plan(Drawn(draw), list(names), shape="mixed"), names)
+
+
 @given(st.data(), st.integers(2, len(MANY)))
 def test_what_is_printed_reads_back_as_the_same_plan(data, count):
     """Any tree and any orderings, over any names, survive printing and reading, however blanks are put."""
     names = data.draw(st.permutations(MANY))[:count]
-    made = data.draw(trees(names) | orderings(names))
+    made = data.draw(trees(names) | orderings(names) | mixed(names))
     assert read(str(made), names) == made
     assert str(read(str(made), names)) == str(made)
     spread = str(made)
@@ -84,7 +90,8 @@ def test_what_is_printed_reads_back_as_the_same_plan(data, count):
 @given(st.data(), st.integers(2, 6))
 def test_the_printed_form_tells_plans_apart(data, count):
     """Two plans print alike only if they are the same plan."""
-    one, other = (data.draw(trees(NAMES[:count]) | orderings(NAMES[:count])) for _ in range(2))
+    any_plan = trees(NAMES[:count]) | orderings(NAMES[:count]) | mixed(NAMES[:count])
+    one, other = (data.draw(any_plan) for _ in range(2))
     assert (str(one) == str(other)) == (one == other)
 
 
@@ -101,6 +108,7 @@ def test_the_printed_form_tells_plans_apart(data, count):
             "D 7: A B C|C: D A B|A 2: B C D|B: A C D|A 3: D B C|A 1: B C D",
             "A 3: B C D | A 3: D B C | B: A C D | C: D A B | D: A B C",
         ),
+        ("D:(C  B )(A)|C: B D A|B: C A D|A: (C B)D", "A: (B C) D | B: C A D | C: B D A | D: (B C) A"),
     ],
 )
 def test_plans_print_in_one_form(text, printed):
@@ -184,7 +192,31 @@ def test_stems_is_a_word_unless_a_stream_is_called_so():
         ("A: B C D | B A C D | C: A B D | D: A B C", ["'B A C D' is not an ordering", "'A: B C'"]),
         ("A: B C D | | C: A B D | D: A B C", ["'' is not an ordering"]),
         (": B C D | B: A C D", ["is not an ordering"]),
-        ("A: (B C) D | B: A C D | C: A B D | D: A B C", ["'(B'", "no stream"]),
+        (
+            "A: (B C) D | B: A C D | C: B A D | D: A B C",
+            [
+                "A visits (B C), to which rows of B do not come",
+                "ordering of B must begin with C",
+                "'B: C ...'",
+            ],
+        ),
+        (
+            "A: B C D | B: A C D | C: (A B) D | D: C B A | C: A B D",
+            ["two orderings for stream C"],
+        ),
+        (
+            "A 2: B C D | A 1: C B D | B: A C D | C: (A B) D | D: C B A",
+            ["C visits (A B), to which rows of A do not come"],
+        ),
+        (
+            "A: B C D | B: A C D | C: B A D | D: ((A B) C)",
+            ["'((A B) C)'", "parentheses in parentheses", "'(A B C)'", "said by the orderings"],
+        ),
+        ("A: (B C | B: C A D | C: B A D | D: A B C", ["'(B C'", "lacks a closing parenthesis"]),
+        ("A: B C) D | B: C A D | C: B A D | D: A B C", ["'B C) D'", "that it did not open"]),
+        ("A: () B C D | B: C A D | C: B A D | D: A B C", ["empty parentheses"]),
+        ("A: (A B) C D | B: A C D | C: B A D | D: A B C", ["the ordering of A", "repeats A"]),
+        ("A: (B X) C D | B: A C D | C: B A D | D: A B C", ["'X'", "no stream"]),
         ("A: B: C D | B: A C D | C: A B D | D: A B C", ["'B:'", "no stream"]),
     ],
 )
@@ -276,6 +308,64 @@ def test_orderings_store_nothing_on_the_way():
     assert routes.stairs == ()
     assert all(isinstance(stop.out, Place) for stop in routes.stops)
     assert all(len(step.target.streams) == 1 for stop in routes.stops for step in stop.steps)
+
+
+def test_orderings_store_what_somebody_visits():
+    """Rows of A and B come together in (A B) and go on from there; nobody visits what they make with C."""
+    text = "A: B C D | B: A C D | C: (A B) D | D: C (A B)"
+    assert visits(chain(), text, "A") == [("B", "AB"), ("C", "ABC"), ("D", "results")]
+    assert visits(chain(), text, "B") == [("A", "AB"), ("C", "ABC"), ("D", "results")]
+    assert visits(chain(), text, "C") == [("AB", "CAB"), ("D", "results")]
+    assert visits(chain(), text, "D") == [("C", "DC"), ("AB", "results")]
+    assert [stair.streams for stair in table(chain(), text).stairs] == [(0, 1)]
+
+
+def test_rows_that_go_on_in_different_ways_part_after_the_stair():
+    """Then the step into it is made twice: into the STAIR, and into a place of the stream's own."""
+    text = "A: B C D | B: A D C | C: (A B) D | D: (A B) C"
+    routes = table(chain(), text)
+    into = {stop.out: [step.source.streams for step in stop.steps] for stop in routes.stops}
+    (stair,) = routes.stairs
+    assert into[stair] == [(0,), (1,)]
+    assert visits(chain(), text, "A") == [("B", "AB"), ("C", "ABC"), ("D", "results")]
+    assert visits(chain(), text, "B") == [("A", "BA"), ("D", "BAD"), ("C", "results")]
+    assert not any(step.source == stair for stop in routes.stops for step in stop.steps)
+
+
+def test_a_stair_that_is_visited_by_two_keys_is_two():
+    """C visits (A B) by y and D by z; rows of A and B go on from the one that has the key they need."""
+    streams = {name: eddy.Stream(dict.fromkeys("xyz", "int64")) for name in "ABCD"}
+    query = eddy.Query(streams, where=["A.x = B.x", "A.y = C.y", "B.z = D.z"])
+    classes = {next(iter(c.members.values())): c.index for c in query.key_classes}
+    routes = table(query, "A: B C D | B: A C D | C: (A B) D | D: (A B) C")
+    keys = [Key((classes["y"],)), Key((classes["z"],))]
+    assert sorted(routes.stairs, key=str) == sorted((StairId((0, 1), key) for key in keys), key=str)
+    (steps,) = routes.itineraries[0]
+    assert steps[1].source == StairId((0, 1), keys[0])
+
+
+@given(st.data(), st.integers(3, 6))
+@settings(max_examples=60)
+def test_a_tree_written_as_orderings_is_that_tree(data, count):
+    """Each stream visits its sibling, then its parent's, and so on: the same STAIRs by the same steps."""
+    pick = Drawn(data.draw)
+    made = queries.make(pick, count)
+    query = make_query(Case(made.streams, made.where, [], cross=made.cross))
+    tree = data.draw(trees(list(query.names)))
+    orders = {name: [] for name in query.names}
+    for node in joins(tree):
+        for side, other in ((node.left, node.right), (node.right, node.left)):
+            for name in side.streams:
+                orders[name].append(f"({' '.join(sorted(other.streams))})")
+    text = " | ".join(f"{name}: {' '.join(order)}" for name, order in orders.items())
+    one, other = table(query, str(tree)), table(query, text)
+    steps = [
+        {(stop.out, step.source, step.target) for stop in routes.stops for step in stop.steps}
+        for routes in (one, other)
+    ]
+    leaves = {place for routes in (one, other) for place in routes.leaves}
+    named = [{tuple(p.streams if p in leaves else p for p in step) for step in some} for some in steps]
+    assert set(one.stairs) == set(other.stairs) and named[0] == named[1]
 
 
 def test_a_stair_is_keyed_by_all_equalities_with_its_sibling():

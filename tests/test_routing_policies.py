@@ -37,7 +37,7 @@ def view(graph=CLIQUE, fan_out=None, **changes):
 def orders(choice):
     """For each stream, the orders of a choice by weight."""
     found = {}
-    for part in choice.plan.split("|"):
+    for part in getattr(choice, "plan", choice).split("|"):
         head, _, tail = part.partition(":")
         name, *weight = head.split()
         found.setdefault(name, {})[tuple(tail.split())] = int(weight[0]) if weight else 1
@@ -131,16 +131,63 @@ def test_tickets_are_earned_by_rows_taken_and_paid_for_matches():
 
 
 def test_rows_are_split_in_proportion_to_the_tickets():
-    """Of many draws as many visit a STAIR first as its share of the tickets says."""
-    lottery = Lottery(draws=4000)
+    """At every step, among all that may come next, as exactly as weights can say it."""
+    lottery = Lottery(draws=6)
     lottery.begin(tuple("ABCD"), 3)
-    choice = lottery.choose(view(steps=steps({"A": 1.0, "B": 0.5, "C": 0.75, "D": 0.75})))
-    first = Counter()
-    for order, weight in orders(choice)["A"].items():
-        first[order[0]] += weight
-    assert sum(first.values()) == 4000
-    assert [first[name] / 4000 for name in "BCD"] == pytest.approx([0.5, 0.25, 0.25], abs=0.03)
+    seen = view(steps=steps({"A": 1.0, "B": 0.5, "C": 0.75, "D": 0.75}))
+    choice, tickets = lottery.choose(seen), lottery.tickets(seen)
+    for name, ways in orders(choice).items():
+        assert len(ways) == 6
+        for depth in (0, 1):
+            prefixes = Counter()
+            for order, weight in ways.items():
+                prefixes[order[: depth + 1]] += weight
+            for prefix, weight in prefixes.items():
+                left = [other for other in "ABCD" if other not in (name, *prefix[:-1])]
+                whole = sum(prefixes[(*prefix[:-1], other)] for other in left)
+                share = tickets[prefix[-1]] / sum(tickets[other] for other in left)
+                assert weight / whole == pytest.approx(share, abs=0.005)
     assert "tickets" in choice.reason
+
+
+def test_where_there_are_too_many_orders_they_are_drawn_as_the_tickets_say():
+    """Over many windows each STAIR comes first as often as its share says, and a single row's way is drawn too."""
+    lottery, seen = Lottery(draws=2), view(steps=steps({"A": 1.0, "B": 0.5, "C": 0.75, "D": 0.75}))
+    lottery.begin(tuple("ABCD"), 3)
+    first, last = Counter(), Counter()
+    for _ in range(2000):
+        ways = orders(lottery.choose(seen))["A"]
+        assert len(ways) <= 2
+        for order, weight in ways.items():
+            first[order[0]] += weight / sum(ways.values())
+        last[list(ways)[-1][0]] += 1
+    for found in (first, last):
+        assert [found[name] / 2000 for name in "BCD"] == pytest.approx([0.5, 0.25, 0.25], abs=0.03)
+
+
+def test_an_engine_splits_deltas_as_the_tickets_say():
+    """Rows that arrive, and prefixes on their way, take the steps in proportion to the weights."""
+    streams = {name: eddy.Stream({"k": "int64"}, window=eddy.Rows(2_000)) for name in "ABCD"}
+    where = ["A.k = B.k", "B.k = C.k", "C.k = D.k"]
+    engine = eddy.Eddy(eddy.Query(streams, where=where), "stems", routing=Lottery(period=20_000, draws=6))
+    random = np.random.default_rng(5)
+
+    def push(rows):
+        engine.push_all(
+            {name: {"k": random.integers(0, 1500 + 500 * i, rows)} for i, name in enumerate("ABCD")}
+        )
+
+    for _ in range(6):
+        push(4_000)
+    engine.freeze()  # else it draws anew before the push
+    weights = orders(engine.plan)["A"]
+    engine._steering.look()
+    push(4_000)
+    probes = {(step.source, step.target): step.probes for step in engine.view().steps}
+    total = sum(weights.values())
+    for other in "BCD":
+        share = sum(weight for order, weight in weights.items() if order[0] == other) / total
+        assert probes[("A",), (other,)] == pytest.approx(4_000 * share, abs=8)
 
 
 def chain(names="ABC", rows=300):

@@ -32,7 +32,7 @@ def star(names, ranges, plan, arrivals=None, live=None, **more):
         flow, seen = float(arrivals[name]), (name,)
         for other in order:
             matches = arrivals[name] * fan((*seen, other), ranges, live)
-            steps.append(StepView(seen, (other,), round(flow), round(matches)))
+            steps.append(StepView(seen, (other,), round(flow), round(matches), drivers=(name,)))
             flow, seen = matches, (*seen, other)
     return View(
         graph=graph,

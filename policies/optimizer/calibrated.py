@@ -14,6 +14,7 @@ SECONDS = {
     "batch": 9.13e-05,
     "event": 2e-08,
     "look": 5e-06,
-    "sample": 2.5e-04,
+    "sample": 2.5e-05,
+    "think": 5e-04,
     "change": 1e-04,
 }

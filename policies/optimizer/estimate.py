@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from attrs import evolve, field, frozen
@@ -17,6 +21,35 @@ NOTHING = 1e-3
 """Where no match was seen there may be this many: a plan is not to be chosen because a sample was too small."""
 
 Floats = NDArray[np.float64]
+
+
+@lru_cache(maxsize=64)
+def predicates(graph: Graph) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint8]]:
+    """Key classes and thetas as bit masks of streams, and which thetas a sorted index serves."""
+    bits = {name: 1 << i for i, name in enumerate(graph.names)}
+    classes, thetas = (
+        np.array([sum(bits[name] for name in names) for names in sets], np.int64).reshape(-1)
+        for sets in (graph.classes, graph.thetas)
+    )
+    return classes, thetas, np.array([i in graph.ranges for i in range(len(graph.thetas))], np.uint8)
+
+
+@lru_cache(maxsize=64)
+def linked_pairs(graph: Graph) -> tuple[tuple[int, int, frozenset[str]], ...]:
+    """Pairs of streams that predicates of their own link, by number, and by name."""
+    numbered = itertools.combinations(enumerate(graph.names), 2)
+    return tuple((i, j, frozenset((a, b))) for (i, a), (j, b) in numbered if graph.linked((a,), (b,)))
+
+
+@lru_cache(maxsize=64)
+def connections(graph: Graph) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+    """For every set of streams those that are linked to it, and whether its own predicates connect it."""
+    classes, thetas, _ = predicates(graph)
+    sets = np.arange(1 << len(graph.names))
+    adjacent, connected = np.empty(len(sets), np.int64), np.zeros(len(sets), np.uint8)
+    adjacency(sets, classes, thetas, adjacent)
+    connection(adjacent, thetas, connected)
+    return adjacent, connected
 
 
 @frozen(eq=False)
@@ -44,6 +77,8 @@ class Estimate:
     rows: Floats = field(init=False, repr=False)
     turnover: Floats = field(init=False, repr=False)
     """Of each stream, arrivals per event and live row."""
+    memo: tuple[NDArray[Any], ...] | None = field(init=False, default=None, repr=False)
+    """What the search has worked out for all sets: see `facts`."""
     _pairs: Floats = field(init=False, repr=False)
     _table: Floats | None = field(init=False, repr=False)
 
@@ -51,18 +86,15 @@ class Estimate:
         names = self.graph.names
         fix = object.__setattr__
         fix(self, "masks", {name: 1 << i for i, name in enumerate(names)})
-        fix(self, "classes", self._masks(self.graph.classes))
-        fix(self, "thetas", self._masks(self.graph.thetas))
-        ranges = [i in self.graph.ranges for i in range(len(self.graph.thetas))]
-        fix(self, "ranges", np.array(ranges, np.uint8))
+        classes, thetas, ranges = predicates(self.graph)
+        fix(self, "classes", classes)
+        fix(self, "thetas", thetas)
+        fix(self, "ranges", ranges)
         fix(self, "rows", np.array([max(float(self.live[name]), 1.0) for name in names]))
         rates = np.array([float(self.rates[name]) for name in names])
         fix(self, "turnover", rates / self.rows)
         fix(self, "_pairs", self._selectivities())
         fix(self, "_table", self._filled() if len(names) <= EXACT else None)
-
-    def _masks(self, sets: Iterable[Iterable[str]]) -> NDArray[np.int64]:
-        return np.array([self.mask(names) for names in sets], np.int64).reshape(-1)
 
     def mask(self, names: Iterable[str]) -> int:
         """A set of streams as bits."""
@@ -70,24 +102,16 @@ class Estimate:
 
     def _selectivities(self) -> Floats:
         """Logarithms; of a pair that is linked but not known, as if every row had one partner on the shorter side."""
-        names, n = self.graph.names, len(self.graph.names)
+        rows, n = self.rows.tolist(), len(self.graph.names)
         pairs = np.zeros((n, n))
-        for i in range(n):
-            for j in range(i):
-                linked = self.graph.linked((names[i],), (names[j],))
-                cards = self.known.get(frozenset((names[i], names[j])), min(self.rows[i], self.rows[j]))
-                if linked:
-                    found = np.log(max(cards, NOTHING) / self.rows[i] / self.rows[j])
-                    pairs[i, j] = pairs[j, i] = min(found, 0.0)
+        for i, j, both in linked_pairs(self.graph):
+            cards = self.known.get(both, min(rows[i], rows[j]))
+            pairs[i, j] = pairs[j, i] = min(math.log(max(cards, NOTHING) / rows[i] / rows[j]), 0.0)
         return pairs
 
     def _filled(self) -> Floats:
-        size = 1 << len(self.graph.names)
-        sets = np.arange(size)
-        adjacent, connected = np.empty(size, np.int64), np.zeros(size, np.uint8)
-        adjacency(sets, self.classes, self.thetas, adjacent)
-        connection(adjacent, self.thetas, connected)
-        table = np.full(size, np.nan)
+        _, connected = connections(self.graph)
+        table = np.full(len(connected), np.nan)
         table[0] = 0.0
         for names, cards in self.known.items():
             table[self.mask(names)] = np.log(max(cards, NOTHING))

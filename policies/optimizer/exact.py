@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from policies.optimizer import search_kernels
 from policies.optimizer.estimate import Estimate
-from policies.optimizer.facts import Arrays, facts_of, query_of, unions
+from policies.optimizer.facts import Arrays, all_facts, facts_of, query_of, unions
 from policies.optimizer.plans import Tree, streams
 
 
@@ -26,7 +26,9 @@ class Space:
 
     def __attrs_post_init__(self) -> None:
         masks = [self.estimate.mask(streams(unit)) for unit in self.units]
-        object.__setattr__(self, "_facts", facts_of(self.estimate, unions(masks)))
+        whole = masks == list(self.estimate.masks.values())
+        facts = all_facts(self.estimate) if whole else facts_of(self.estimate, unions(masks))
+        object.__setattr__(self, "_facts", facts)
         object.__setattr__(self, "_query", query_of(self.estimate))
 
     def bushy(self) -> tuple[Tree, float]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from policies.optimizer.cards_kernels import adjacency
-from policies.optimizer.estimate import Estimate
+from policies.optimizer.estimate import Estimate, connections
 
 Arrays = tuple[NDArray[Any], ...]
 
@@ -26,6 +26,19 @@ def facts_of(estimate: Estimate, sets: NDArray[np.int64]) -> Arrays:
     adjacent = np.empty(len(sets), np.int64)
     adjacency(sets, estimate.classes, estimate.thetas, adjacent)
     return sets, cards, bits @ estimate.turnover, adjacent
+
+
+def all_facts(estimate: Estimate) -> Arrays:
+    """The same of all sets, numbered by their bits; found once for an estimate. Only where it has a table."""
+    if estimate.memo is None:
+        n = len(estimate.rows)
+        sets, drive = np.arange(1 << n), np.zeros(1 << n)
+        for i in range(n):
+            drive[1 << i : 2 << i] = drive[: 1 << i] + estimate.turnover[i]
+        facts = sets, estimate.cards(sets), drive, connections(estimate.graph)[0]
+        object.__setattr__(estimate, "memo", facts)
+    assert estimate.memo is not None
+    return estimate.memo
 
 
 def unions(units: Sequence[int]) -> NDArray[np.int64]:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from policies.graph import Graph
-from policies.optimizer.estimate import NOTHING, Estimate
+from policies.optimizer.estimate import NOTHING, Estimate, linked_pairs
 from policies.optimizer.model import CostModel
-from policies.optimizer.plans import Orders, Tree, nodes, read, streams
+from policies.optimizer.plans import Orders, Tree, Visit, nodes, read, singles, streams
+from policies.optimizer.steps import steps_of
 
 if TYPE_CHECKING:
-    from policies.routing.view import View
+    from policies.routing.view import Fan, View
 
 Cards = dict[frozenset[str], float]
 
@@ -30,9 +30,14 @@ def estimate(view: View, counted: bool = True, both_ways: bool = True) -> Estima
     """
     rates = arrival_rates(view)
     known = count(view) if counted else {}
-    for pair in itertools.combinations(view.graph.names, 2):
-        if frozenset(pair) not in known and view.graph.linked(pair[:1], pair[1:]):
-            known[frozenset(pair)] = _sampled_pair(view, *pair, both_ways)
+    fans = view.pairs()
+    names = view.graph.names
+    for i, j, both in linked_pairs(view.graph):
+        one, other = names[i], names[j]
+        if both not in known and (one, other) in fans and (other, one) in fans:
+            known[both] = _weighed(view, {one: fans[one, other], other: fans[other, one]})
+        elif both not in known:
+            known[both] = _sampled_pair(view, one, other, both_ways)
     return Estimate(view.graph, rates, view.live, known, view.joins, max(view.batch, 1.0))
 
 
@@ -51,16 +56,14 @@ def count(view: View) -> Cards:
     A step whose rows are driven by streams D gives, per live composite and event, one match for every row of D that
     arrives and takes the place of another: so matches are divided by the arrivals per live row of D.
     """
-    lone = not isinstance(read(view.plan), (str, tuple)) if view.plan else False
     matches: dict[frozenset[str], float] = {}
     turns: dict[frozenset[str], float] = {}
     probes: dict[frozenset[str], int] = {}
     for step in view.steps:
-        drivers = step.source[:1] if lone else step.source
         both = frozenset(step.source + step.target)
         matches[both] = matches.get(both, 0.0) + step.matches
-        turns[both] = turns.get(both, 0.0) + sum(
-            view.arrivals.get(name, 0) / max(view.live[name], 1) for name in drivers
+        turns[both] = turns.get(both, 0.0) + step.share * sum(
+            view.arrivals.get(name, 0) / max(view.live[name], 1) for name in step.drivers or step.source
         )
         probes[both] = probes.get(both, 0) + step.probes
     return {
@@ -85,6 +88,14 @@ def seconds_spent(view: View, model: CostModel) -> float:
     return total
 
 
+def _weighed(view: View, fans: Mapping[str, Fan]) -> float:
+    """Live pairs, seen from either side. The side counts more that is less uncertain."""
+    seen = {name: (max(view.live[name], NOTHING) * max(fan.mean, NOTHING)) for name, fan in fans.items()}
+    doubt = {name: max(view.live[name], 1) ** 2 * fan.spread for name, fan in fans.items()}
+    (one, a), (other, b) = doubt.items()
+    return (seen[one] * b + seen[other] * a) / (a + b) if a + b else seen[one]
+
+
 def _sampled_pair(view: View, one: str, other: str, both_ways: bool) -> float:
     """Live pairs, seen from either side. The side counts more whose finds come one by one: of many distinct keys."""
     shared = [i for i, members in enumerate(view.graph.classes) if one in members and other in members]
@@ -103,28 +114,46 @@ def _sampled_pair(view: View, one: str, other: str, both_ways: bool) -> float:
 
 
 def verify(believed: Estimate, view: View, plan: str) -> Estimate:
-    """The same estimate, but what the plan's steps would make is sampled, step by step, along each stream's path."""
-    found: dict[frozenset[str], list[float]] = {}
-    for name, path in paths(read(plan), view.graph).items():
-        if view.live[name] <= 0:
-            continue
-        seen = [name]
-        for other, fan in zip(path, view.sample(name, path), strict=True):
-            seen.append(other)
-            found.setdefault(frozenset(seen), []).append(max(view.live[name] * fan, NOTHING))
-    return believed.knowing({both: sum(cards) / len(cards) for both, cards in found.items()})
+    """The same estimate, but what the plan's steps would make is sampled, step by step, along as few streams' paths as
+    make all of it."""
+    made = {step.source | step.target for step in steps_of(plan, view.graph).steps}
+    found: dict[frozenset[str], float] = {}
+    known = paths(read(plan), view.graph)
+    ways = {
+        name: [believed.mask((name, *path[: i + 1])) for i in range(len(path))]
+        for name, path in known.items()
+        if view.live[name] > 0
+    }
+    while made and ways:
+        name = max(ways, key=lambda name: len(made.intersection(ways[name])))
+        sets = ways.pop(name)
+        if made.isdisjoint(sets):
+            break
+        last = max(i for i, both in enumerate(sets) if both in made)
+        path = known[name][: last + 1]
+        for i, fan in enumerate(view.sample(name, path)):
+            found[frozenset((name, *path[: i + 1]))] = max(view.live[name] * fan, NOTHING)
+        made.difference_update(sets)
+    return believed.knowing(found)
 
 
 def paths(plan: Tree | Orders, graph: Graph) -> Mapping[str, tuple[str, ...]]:
-    """For each stream the others in the order in which its rows meet them; in a tree those of a sibling one by one."""
+    """For each stream the others in the order in which its rows meet them; those of composites one by one."""
     if not isinstance(plan, (str, tuple)):
-        return plan
+        return {name: _one_by_one(name, order, graph) for name, order in plan.items()}
     found: dict[str, list[str]] = {name: [name] for name in graph.names}
     for left, right in nodes(plan):
         for side, other in ((left, right), (right, left)):
             for name in streams(side):
                 found[name] += connected_order(found[name], streams(other), graph)
     return {name: tuple(path[1:]) for name, path in found.items()}
+
+
+def _one_by_one(name: str, order: tuple[Visit, ...], graph: Graph) -> tuple[str, ...]:
+    path = [name]
+    for visit in order:
+        path += connected_order(path, singles(visit), graph)
+    return tuple(path[1:])
 
 
 def connected_order(seen: Iterable[str], others: Iterable[str], graph: Graph) -> list[str]:

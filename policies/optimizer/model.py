@@ -45,7 +45,9 @@ class CostModel:
     look: float = SECONDS["look"]
     """Show a policy one step of the plan."""
     sample: float = SECONDS["sample"]
-    """Sample one step."""
+    """Sample one pair of streams, from one side."""
+    think: float = SECONDS["think"]
+    """Look for the best plan."""
     change: float = SECONDS["change"]
     """Prepare one step of a new plan."""
 

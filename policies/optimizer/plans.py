@@ -1,6 +1,7 @@
 """Plans as the optimiser handles them, and their notation.
 
-A tree is a stream's name, or a pair of trees; orderings are a dict from a stream to the others in its order.
+A tree is a stream's name, or a pair of trees; orderings are a dict from a stream to what its rows visit, in order:
+streams, and composites as tuples of their streams.
 """
 
 from __future__ import annotations
@@ -9,13 +10,17 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 Tree = str | tuple["Tree", "Tree"]
-Orders = Mapping[str, tuple[str, ...]]
+Visit = str | tuple[str, ...]
+Orders = Mapping[str, tuple[Visit, ...]]
 
 
 def show(plan: Tree | Orders) -> str:
-    """A plan in the notation of ``engine.plan``: `(A B) C`, or `A: B C | B: A C | C: A B`."""
+    """A plan in the notation of ``engine.plan``: `(A B) C`, or `A: B C | B: A C | C: (A B)`."""
     if isinstance(plan, Mapping):
-        return " | ".join(f"{name}: {' '.join(order)}" for name, order in plan.items())
+        visits = {
+            name: (v if isinstance(v, str) else f"({' '.join(v)})" for v in plan[name]) for name in plan
+        }
+        return " | ".join(f"{name}: {' '.join(order)}" for name, order in visits.items())
     if isinstance(plan, str):
         return plan
     return " ".join(side if isinstance(side, str) else f"({show(side)})" for side in plan)
@@ -26,7 +31,7 @@ def read(text: str) -> Tree | Orders:
     if ":" in text:
         parts = (part.partition(":") for part in text.split("|"))
         # Rows of a stream may take several ways, `A 3: B C | A 1: C B`: then the last one stands for all.
-        return {head.split()[0]: tuple(tail.split()) for head, _, tail in parts}
+        return {head.split()[0]: tuple(_visits(tail)) for head, _, tail in parts}
     stack: list[list[Tree]] = [[]]
     for token in re.findall(r"[()]|[^\s()]+", text):
         if token == "(":
@@ -40,6 +45,21 @@ def read(text: str) -> Tree | Orders:
     if len(stack) > 1:
         raise ValueError(f"{text!r} lacks a closing parenthesis")
     return _pair(stack[0], text)
+
+
+def _visits(tail: str) -> Iterator[Visit]:
+    for inside, name in re.findall(r"\(([^()]*)\)|([^\s()]+)", tail):
+        yield name or tuple(inside.split())
+
+
+def singles(visit: Visit) -> tuple[str, ...]:
+    """The streams of a visit."""
+    return (visit,) if isinstance(visit, str) else visit
+
+
+def flat(orders: Orders) -> bool:
+    """Whether no composites are visited."""
+    return all(isinstance(visit, str) for order in orders.values() for visit in order)
 
 
 def _pair(parts: list[Tree], text: str) -> Tree:

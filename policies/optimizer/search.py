@@ -9,11 +9,14 @@ from numpy.typing import NDArray
 
 from policies.optimizer.estimate import EXACT, Estimate
 from policies.optimizer.exact import Space
-from policies.optimizer.facts import facts_of, query_of
+from policies.optimizer.facts import query_of
+from policies.optimizer.families import composites, improved
+from policies.optimizer.family_kernels import EXACT as ORDERED
 from policies.optimizer.large import greedy_order, greedy_tree, improved_order, improved_tree
 from policies.optimizer.model import CostModel
 from policies.optimizer.plans import Orders, Tree, left_deep, nodes, read, show, streams
-from policies.optimizer.step_kernels import node_seconds, step_seconds
+from policies.optimizer.step_kernels import steps_seconds
+from policies.optimizer.steps import Steps, steps_of
 
 SHAPES = ("bushy", "left-deep", "orderings", "any")
 
@@ -23,8 +26,9 @@ def best(
 ) -> tuple[str, float]:
     """The cheapest plan of a shape, and its cost: exact for up to 12 streams, nearly so beyond.
 
-    ``pinned``: sub-plans such as "(A B)" that every tree has to have; a plan of orderings has none, so with these
-    "any" is a tree. A left-deep tree may have a pinned sub-plan on the right.
+    "any" is the best tree, the best orderings, or what comes of either when composites are dropped and added one by one
+    while that pays (up to 12 streams), which is nearly always the best there is. ``pinned``: sub-plans such as "(A B)"
+    whose composites every plan has to keep. A left-deep tree may have one on the right.
     """
     if shape not in SHAPES:
         raise ValueError(f"shape must be one of {', '.join(SHAPES)}, not {shape!r}")
@@ -32,24 +36,36 @@ def best(
     whole = len(units) == len(estimate.graph.names)
     array = model.array(estimate)
     found: list[Tree | Orders] = []
-    if len(units) == 1:
-        found.append(units[0])
-    elif shape in ("bushy", "any"):
-        found.append(_bushy(estimate, array, units))
-    elif shape == "left-deep":
-        found.append(_left_deep(estimate, array, units))
-    elif not whole:
+    tree: Tree = units[0]
+    if len(units) > 1 and shape in ("bushy", "any"):
+        tree = _bushy(estimate, array, units)
+    elif len(units) > 1 and shape == "left-deep":
+        tree = _left_deep(estimate, array, units)
+    elif shape == "orderings" and not whole:
         raise ValueError("a plan of orderings cannot have a pinned sub-plan")
-    if shape in ("orderings", "any") and whole:
+    if shape != "orderings":
+        found.append(tree)
+    few = len(units) - 1 <= ORDERED  # then the best orderings are where the second search for "any" begins
+    if whole and (shape == "orderings" or (shape == "any" and not few)):
         found.append(orderings(estimate, array))
-    costs = [_seconds(plan, estimate, array) for plan in found]
+    if shape == "any" and len(estimate.graph.names) <= EXACT and len(units) > 1:
+        fixed = [both for unit in units for both in composites(unit)]
+        found += [improved(estimate, array, kept, fixed) for kept in (composites(tree), fixed)]
+    texts = [show(plan) for plan in found]
+    costs = [seconds(steps_of(text, estimate.graph), estimate, array) for text in texts]
     at = costs.index(min(costs))
-    return show(found[at]), costs[at]
+    return texts[at], costs[at]
 
 
 def cost_of(plan: str, estimate: Estimate, model: CostModel) -> float:
     """Seconds per event that the joins of a plan take."""
-    return _seconds(read(plan), estimate, model.array(estimate))
+    return seconds(steps_of(plan, estimate.graph), estimate, model.array(estimate))
+
+
+def seconds(steps: Steps, estimate: Estimate, array: NDArray[np.float64]) -> float:
+    """Seconds per event of some steps."""
+    cards = estimate.cards(steps.sets.reshape(-1)).reshape(-1, 3)
+    return float(steps_seconds(steps.table, cards, estimate.turnover, query_of(estimate), array))
 
 
 def pin(names: Sequence[str], pinned: Iterable[str]) -> list[Tree]:
@@ -108,24 +124,3 @@ def orderings(estimate: Estimate, array: NDArray[np.float64]) -> Orders:
         order = greedy_order(estimate, name, [other for other in names if other != name])
         orders[name] = tuple(map(show, improved_order(estimate, array, order, turnover)[1:]))
     return orders
-
-
-def _seconds(plan: Tree | Orders, estimate: Estimate, array: NDArray[np.float64]) -> float:
-    query = query_of(estimate)
-    total = 0.0
-    if isinstance(plan, (str, tuple)):
-        everything = estimate.mask(estimate.graph.names)
-        for left, right in nodes(plan):
-            ours, theirs = estimate.mask(streams(left)), estimate.mask(streams(right))
-            facts = facts_of(estimate, np.array([ours, theirs, ours | theirs]))
-            total += node_seconds(facts, query, array, ours | theirs == everything)
-        return total
-    for name, order in plan.items():
-        turnover = estimate.turnover[estimate.graph.names.index(name)]
-        seen = estimate.masks[name]
-        for other in order:
-            facts = facts_of(estimate, np.array([seen, estimate.masks[other], seen | estimate.masks[other]]))
-            cards = facts[1]
-            total += step_seconds(turnover * cards[0], turnover * cards[2], facts, query, array)
-            seen |= estimate.masks[other]
-    return total

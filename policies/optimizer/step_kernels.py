@@ -112,15 +112,18 @@ def joining(left, right, both, root, facts, query, model):  # type: ignore[no-un
     return seconds
 
 
-@kernel(nb.float64(FACTS, QUERY, FLOATS, nb.boolean), stamp=STAMP)
-def node_seconds(facts, query, model, root):  # type: ignore[no-untyped-def]
-    """Seconds per event of one node: sets 0 and 1 of the facts are its sides, set 2 is both."""
-    return joining(0, 1, 2, root, facts, query, model)
-
-
-@kernel(nb.float64(nb.float64, nb.float64, FACTS, QUERY, FLOATS), stamp=STAMP)
-def step_seconds(flow, matches, facts, query, model):  # type: ignore[no-untyped-def]
-    """Seconds per event of one step of an ordering: set 0 of the facts probes set 1, and matches are not stored."""
-    sets, cards, _, _ = facts
-    seconds = probing(flow, sets[0], sets[1], cards[1], query, model)
-    return seconds + writing(matches, sets[0], sets[1], query, model)
+@kernel(nb.float64(nb.int64[:, ::1], nb.float64[:, ::1], FLOATS, QUERY, FLOATS), stamp=STAMP)
+def steps_seconds(steps, cards, turnover, query, model):  # type: ignore[no-untyped-def]
+    """Seconds per event of the steps of a plan: of each its source, target and drivers as masks, how often it is made
+    and how often its matches are stored; and the live composites of source, target and both."""
+    total = 0.0
+    for i in range(steps.shape[0]):
+        drive = 0.0
+        for s in range(turnover.shape[0]):
+            if steps[i, 2] >> s & 1:
+                drive += turnover[s]
+        source, target, matches = steps[i, 0], steps[i, 1], cards[i, 2] * drive
+        seconds = probing(cards[i, 0] * drive, source, target, cards[i, 1], query, model)
+        seconds += writing(matches, source, target, query, model)
+        total += steps[i, 3] * seconds + steps[i, 4] * matches * model[INSERT]
+    return total

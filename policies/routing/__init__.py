@@ -11,7 +11,7 @@ from policies.routing.greedy import Greedy
 from policies.routing.lottery import Lottery
 from policies.routing.random import Random
 from policies.routing.skinner import Skinner
-from policies.routing.view import StairView, StepView, View
+from policies.routing.view import Fan, Glance, StairView, StepView, View
 
 OPTIMISED = {
     "Auto": "policies.routing.auto",
@@ -34,7 +34,9 @@ __all__ = [
     "Base",
     "Card",
     "Choice",
+    "Fan",
     "Fixed",
+    "Glance",
     "Greedy",
     "Lottery",
     "Pop",

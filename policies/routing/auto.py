@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-
 from attrs import define, field, frozen, validators
 
 from policies.optimizer.estimate import Estimate
@@ -12,8 +9,10 @@ from policies.optimizer.measure import count, estimate, seconds_spent, verify
 from policies.optimizer.model import CostModel
 from policies.optimizer.moving import changing_seconds, moving_seconds, same
 from policies.optimizer.search import SHAPES, best, cost_of
+from policies.routing.account import Account
 from policies.routing.base import Choice, Routing
-from policies.routing.view import View
+from policies.routing.profile import Profile
+from policies.routing.view import Glance, View
 
 FIRST = 8192
 """Events after which it looks for the first time."""
@@ -21,170 +20,223 @@ CALM = 8
 """Times as many events it lets go by without a look while nothing changes."""
 SUDDEN = 0.5
 """A change by this share is no chance."""
-NOISE = 4.0
-"""Standard deviations by which a count has to differ to be worth a thought."""
-URGENT = 0.15
-"""The share of the time that thinking may take while the feed is changing."""
 FORGET = 2.0
 """By how much the gain asked for changes with every change of plan that brought nothing, and back with one that did."""
 STRICTEST = 16.0
+SHAKEN = 3.0
+"""Times by which matches have to differ more than they do anyway from one glance to the next."""
+LOOK = 12
+"""Steps in whose time a look is taken, apart from those of the plan."""
 
 
 @frozen(eq=False)
-class Profile:
-    """What the feed was like when a plan was last chosen or confirmed: per event, so that periods compare."""
+class Change:
+    """A change of plan that is still to be judged."""
 
+    former: str
     plan: str
-    rates: Mapping[str, float]
-    live: Mapping[str, int]
-    matches: Mapping[tuple[tuple[str, ...], tuple[str, ...]], float]
-    """Of each step."""
-    events: int
-    """In how many this was seen."""
-    seconds: float
-    """What an event took, by the model."""
-
-    @staticmethod
-    def of(view: View, seconds: float) -> Profile:
-        events = max(1, sum(view.arrivals.values()))
-        return Profile(
-            view.plan,
-            {name: n / events for name, n in view.arrivals.items()},
-            view.live,
-            {(step.source, step.target): step.matches / events for step in view.steps},
-            events,
-            seconds / events,
-        )
-
-    def drift(self, other: Profile, model: CostModel) -> float:
-        """By what share it differs: in rates, in live rows, or in what its matches cost."""
-        most = sum(abs(rate - other.rates[name]) for name, rate in self.rates.items())
-        for name, live in self.live.items():
-            most = max(most, (abs(live - other.live[name]) - 64) / max(live, other.live[name], 1))
-        moved = 0.0
-        for step, matches in self.matches.items():
-            before = other.matches.get(step, 0.0)
-            noise = NOISE * (math.sqrt(matches / self.events) + math.sqrt(before / other.events))
-            width = len(step[0]) + len(step[1])
-            each = model.match + model.insert + model.byte * (12 + 4 * width)
-            moved += max(0.0, abs(matches - before) - noise) * each
-        return max(most, moved / max(self.seconds, other.seconds, 1e-12))
+    saved: float
+    """Seconds an event that it was believed to save."""
+    price: float
+    horizon: int
+    """Events within which it was to be paid back."""
 
 
 @define(eq=False)
 class Auto(Routing):
     """Ours, and the default: index sampling, a cost model fitted to our kernels, and a change only if it pays.
 
-    *When it thinks.* It looks every ``every`` events, up to eight times as rarely while nothing happens, but at once
-    where the plan makes many more matches than it did. A look compares what the steps of the plan count with the time
-    of the last decision (not of the last look, or slow drift would hide). Where nothing has moved by more than a share
-    of ``drift``, two looks in a row, that is all, but for a thought now and then, as often as a share of ``overhead``
-    of the time allows. Time is the cost model's: by the clock no two runs would decide alike.
+    *When it thinks.* Every ``every`` events it glances at how many rows and matches there were; it looks closer where
+    these have changed, and else up to eight times as rarely, or more rarely still where looks would take more than half
+    of a share of ``overhead`` of the time. A look compares what the steps of the plan count with the time of the last
+    decision (not of the last look, or slow drift would hide). Where something has moved by a share of ``drift``, two
+    looks in a row, or by much at once, it thinks; else as often as the other half of ``overhead`` allows. Time is the
+    cost model's: by the clock no two runs would decide alike.
 
     *What it thinks.* Fan-outs of pairs by index sampling, whether the plan joins them or not; composites of the plan
-    itself as counted; the cheapest tree or orderings by dynamic programming; and what that plan would make is sampled
-    again, step by step, before it is believed.
+    itself as counted; the cheapest plan by dynamic programming over trees and orderings, and from there by keeping or
+    dropping one composite after the other; and what that plan would make is sampled again, step by step, before it is
+    believed.
 
     *When it acts.* If the part of the plan that would change gets cheaper by a share of ``gain``, and the change is
-    paid back before it looks again, or before the windows turn over. After a change that did not bring what was
-    believed it asks for twice the gain, and the plan has to wait: so a model that is wrong costs a few changes, not one
-    after another.
+    paid back before it looks again, or before the windows turn over. Then the change is judged, by what is known of
+    both plans by now. If it did not bring half of what was believed, twice the gain is asked for from then on, and the
+    plan has to wait; and what it cost beyond what it brought is a loss. No change is made while losses are more than a
+    share of ``regret`` of all time. So there is a bound on what a wrong model, or a feed that mocks it, can cost: see
+    `policies.routing.account`.
     """
 
     every: int = field(default=65_536, validator=validators.ge(1))
     gain: float = field(default=0.1, validator=[validators.ge(0.0), validators.lt(1.0)])
     drift: float = field(default=0.1, validator=validators.gt(0.0))
-    overhead: float = field(default=0.003, validator=validators.gt(0.0))
+    overhead: float = field(default=0.005, validator=validators.gt(0.0))
     shape: str = field(default="any", validator=validators.in_(SHAPES))
     model: CostModel = field(factory=CostModel, repr=False)
+    regret: float = field(default=0.05, validator=validators.ge(0.0))
+    account: Account = field(init=False, repr=False)
     _known: Profile | None = field(init=False, default=None, repr=False)
     """As at the last decision; None until the plan has run for a while."""
-    _since: float = field(init=False, default=math.inf, repr=False)
-    """Seconds of work since it last thought."""
     _again: int | None = field(init=False, default=None, repr=False)
     """The number of events at which it thinks in any case: the windows have turned over since the last decision."""
+    _worked: float = field(init=False, default=0.0, repr=False)
+    """Seconds of work since the last look, about."""
+    _latest: float = field(init=False, default=0.0, repr=False)
+    """Seconds of work after which it looks, whatever a glance shows."""
+    _earliest: float = field(init=False, default=0.0, repr=False)
+    """And before which it does not."""
+    _seen: int = field(init=False, default=0, repr=False)
+    """The number of events at the last glance."""
+    _arrived: tuple[int, ...] = field(init=False, default=(), repr=False)
+    """Rows of each stream so far."""
+    _jitter: float = field(init=False, default=0.0, repr=False)
+    _last: float = field(init=False, default=0.0, repr=False)
+    """Matches per event at the last glance, and by how much they differ from glance to glance."""
+    _filled: bool = field(init=False, default=False, repr=False)
+    """At the last look some row had left its window: from then on counts can be compared."""
     _strictness: float = field(init=False, default=1.0, repr=False)
-    _believed: tuple[float, str] | None = field(init=False, default=None, repr=False)
-    """What an event may take after the last change if half of what was believed is true, and its plan."""
+    _change: Change | None = field(init=False, default=None, repr=False)
     _barred: dict[str, int] = field(init=False, factory=dict, repr=False)
     """Plans that disappointed, and until when they wait."""
     _moved: bool = field(init=False, default=False, repr=False)
     """The last look found the feed a little different."""
+    _calm: int = field(init=False, default=1, repr=False)
+    """Glances between two looks while nothing changes."""
     _period: int = field(init=False, default=FIRST, repr=False)
     work: int | None = field(init=False, default=None, repr=False)
 
+    @account.default
+    def _opened(self) -> Account:
+        return Account(self.overhead, self.regret)
+
     @property
     def period(self) -> int | None:  # type: ignore[override]
-        """Events until it looks again."""
+        """Events until it glances again."""
         return self._period
 
     def begin(self, names: tuple[str, ...], seed: int) -> None:
-        self._known = self._again = self._believed = None
-        self._moved, self.work = False, None
-        self._since, self._strictness, self._period = math.inf, 1.0, min(self.every, FIRST)
-        self._barred = {}
+        self._known = self._again = self._change = self.work = None
+        self._moved, self._filled, self._calm = False, False, 1
+        self._worked = self._latest = self._earliest = 0.0
+        self._jitter = self._last = 0.0
+        self._strictness, self._period = 1.0, min(self.every, FIRST)
+        self._barred, self._arrived, self._seen = {}, (), 0
+        self.account = self._opened()
+
+    def wants(self, glance: Glance) -> bool:
+        """Whether to look closer."""
+        self._arrived = tuple(
+            map(sum, zip(self._arrived or (0,) * len(glance.arrivals), glance.arrivals, strict=True))
+        )
+        known = self._known
+        if known is None or not glance.events:
+            return bool(glance.events)
+        jitter = SHAKEN * self._jitter
+        self._shake(glance, known)
+        self._seen += glance.events
+        worked = self._worked + known.seconds_of(glance, self.model)
+        due = self._again is not None and self._seen >= self._again
+        if worked >= self._latest or (due and worked >= self._earliest):
+            return True
+        if worked >= self._earliest and known.differs(glance, self.drift, self.model, jitter):
+            return True
+        self._worked = worked
+        return False
+
+    def _shake(self, glance: Glance, known: Profile) -> None:
+        """By how much matches per event differ from one glance to the next, on average. One that is far off counts as
+        less: it may be a new time, not chance."""
+        before, self._last = self._last, glance.matches / max(1, glance.events)
+        most = 2 * self._jitter + known.matches_in(0.02, self.model)
+        self._jitter += (min(abs(self._last - before), most) - self._jitter) / 4
 
     def choose(self, view: View) -> Choice | None:
         """A cheaper plan, if there is one and the change pays."""
+        self._seen = view.events
         choice = self._look(view)
-        self.work = None
-        if self._known is not None:
-            expected = sum(self._known.matches.values()) * self._period
-            self.work = int(1.5 * expected) + self.every // 2
+        known, self.work = self._known, None
+        if known is not None:
+            soon = self.every if self._again is None else self._again - view.events
+            self._period = min(self.every, max(soon, FIRST // 4))
+            self.work = int(1.5 * known.all_matches * self._period) + self.every // 2
         return choice
 
     def _look(self, view: View) -> Choice | None:
         model, n = self.model, len(view.graph.names)
-        worked = seconds_spent(view, model)
-        self._since += worked
+        worked, price = seconds_spent(view, model), model.think + n * (n - 1) * model.sample
+        self.account.earn(self._worked + worked, price)
         now = Profile.of(view, worked)
-        drifted = False
-        if self._known is None or self._known.plan != view.plan:  # it has just begun
+        drifted, share, first = False, 0.0, self._again is None and self._known is None
+        filled, self._filled = self._filled, not self._filling(view)
+        if self._known is None or self._known.plan != view.plan or not filled:  # it has just begun
             self._settle(now)
-            if self._again is None:
+            if self._again is None or not filled:
                 self._again = view.events + turnover(view)
         else:
-            drifted = self._drifted(now.drift(self._known, model))
+            share = now.drift(self._known, model, SHAKEN * self._jitter)
+            drifted = self._drifted(share)
         due = self._again is not None and view.events >= self._again
-        price = n * (n - 1) * model.sample
-        if self._since * (URGENT if drifted or due else self.overhead) < price:
+        called = drifted or due or first
+        self.account.look(self._look_price(view), called or self._moved)
+        thinks = self.account.think(price, called, drifted and share > SUDDEN)
+        self._plan_ahead(view, now, price if called and not thinks else 0.0)
+        if not thinks:
             return None
-        self._since = 0.0
+        if drifted:  # what a change brought can no longer be told from what the feed has brought
+            self._change = None
+        choice = self._think(view, now, max(turnover(view), self.every), due)
+        self._settle(now)
         if due:
             self._again = None
-            self._judge(now, view)
-        choice = self._think(view, now, max(turnover(view), self.every))
-        self._settle(now)
         if choice is not None or drifted:
             self._again = view.events + turnover(view)
         if choice is not None:
             self._known = None
             self._period = min(self.every, FIRST)
-        elif drifted:
-            self._period = self.every
         return choice
+
+    def _filling(self, view: View) -> bool:
+        """No row has left its window yet: that there are more than before is no news."""
+        rows = zip(view.live.values(), self._arrived, strict=False)
+        return bool(self._arrived) and all(live >= arrived for live, arrived in rows)
+
+    def _look_price(self, view: View) -> float:
+        return self.model.look * (LOOK + len(view.steps))
+
+    def _plan_ahead(self, view: View, now: Profile, wanted: float) -> None:
+        """When to look again, at the latest and at the earliest; ``wanted``: what a thought costs that something called
+        for, but that could not be paid for yet."""
+        look = self._look_price(view)
+        self._worked = 0.0
+        self._earliest = self.account.wait(look + wanted, True)
+        self._latest = max(self._calm * self.every * now.seconds, self.account.wait(look, False))
+        if wanted:
+            self._latest = self._earliest
 
     def _drifted(self, share: float) -> bool:
         """Whether the feed has changed: by much, or twice in a row by a little. In calm it looks ever more rarely."""
         if share <= self.drift:
             self._moved = False
-            self._period = min(2 * self._period, CALM * self.every)
+            self._calm = min(2 * self._calm, CALM)
             return False
         before, self._moved = self._moved, True
-        self._period = self.every
+        self._calm = 1
         return before or share > SUDDEN
 
     def _settle(self, now: Profile) -> None:
         """Compare with this from now on."""
+        if self._known is None or self._known.plan != now.plan:
+            self._jitter, self._last = 0.0, now.all_matches
         self._known = now
         self._moved = False
 
-    def _think(self, view: View, now: Profile, horizon: int) -> Choice | None:
+    def _think(self, view: View, now: Profile, horizon: int, due: bool) -> Choice | None:
         believed = estimate(view)
+        if due and self._change is not None:
+            self._judge(view, believed)
         plan, _ = best(believed, self.model, self.shape, view.pinned)
-        if same(plan, view.plan) or self._barred.get(plan, 0) > view.events:
+        if same(plan, view.plan, view.graph) or self._barred.get(plan, 0) > view.events:
             return None
-        if self._deal(view, now, plan, believed, horizon) is None:
+        if not self.account.solvent or self._deal(view, now, plan, believed, horizon) is None:
             return None
         # What the new plan would make is sampled before it is believed; what its own makes was counted.
         believed = verify(believed, view, plan).knowing(count(view))
@@ -200,26 +252,26 @@ class Auto(Routing):
         price = moving_seconds(view.plan, plan, believed, self.model, view.migration, horizon)
         if saved <= self.gain * self._strictness * part or saved * horizon <= price:
             return None
-        self._believed = now.seconds - saved / 2, plan
+        self._change = Change(view.plan, plan, saved, price, horizon)
         reason = (
             f"{1e9 * cost:.0f} ns an event become {1e9 * cheaper:.0f}; "
             f"the change, {1e3 * price:.1f} ms, is paid back after {price / saved:,.0f} events"
         )
         return Choice(plan, reason, cost, saved)
 
-    def _judge(self, now: Profile, view: View) -> None:
+    def _judge(self, view: View, believed: Estimate) -> None:
         """The windows have turned over since a change: has it brought what was believed?"""
-        if self._believed is None:
+        change, self._change = self._change, None
+        if change is None or change.plan != view.plan:
             return
-        (most, plan), self._believed = self._believed, None
-        if plan != view.plan:
-            return
-        if now.seconds <= most:
+        former, now = (cost_of(plan, believed, self.model) for plan in (change.former, change.plan))
+        self.account.lose(max(0.0, change.price - (former - now) * change.horizon))
+        if former - now >= change.saved / 2:
             self._strictness = max(1.0, self._strictness / FORGET)
             return
         self._strictness = min(STRICTEST, self._strictness * FORGET)
         self._barred = {p: until for p, until in self._barred.items() if until > view.events}
-        self._barred[plan] = view.events + int(self._strictness * turnover(view))
+        self._barred[change.plan] = view.events + int(self._strictness * turnover(view))
 
 
 def turnover(view: View) -> int:

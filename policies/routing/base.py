@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from attrs import frozen
 
-from policies.routing.view import View
+from policies.routing.view import Glance, View
 
 
 @frozen
@@ -38,6 +38,10 @@ class Routing(ABC):
 
     def begin(self, names: tuple[str, ...], seed: int) -> None:  # noqa: B027 - a hook that may be left alone
         """An engine over these streams starts; ``seed`` is for policies that choose at random."""
+
+    def wants(self, glance: Glance) -> bool:
+        """Whether it is worth while to look closer when it is asked: a view costs some ten microseconds."""
+        return True
 
     @abstractmethod
     def choose(self, view: View) -> str | Choice | None:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections import Counter
+from collections.abc import Mapping
 
 from attrs import define, field, validators
 
+from policies.graph import Graph
 from policies.routing.base import Choice, Routing
-from policies.routing.orders import Order, as_orderings, order_by
+from policies.routing.orders import Order, as_orderings, followers
 from policies.routing.view import View
+
+WHOLE = 1 << 12
+"""Weights are parts of this."""
 
 
 @define(eq=False)
@@ -21,15 +27,20 @@ class Lottery(Routing):
     to the tickets that they earned in the last window; each has a share of at least ``floor``, so that none is
     forgotten.
 
-    Departures: a draw is not made for every row. Once a window, ``period`` events, ``draws`` whole orders are drawn
-    for each stream, and the rows of a batch are split among them (``A 3: B C | A 1: C B``), so that kernels take
-    ranges of rows. There are no queues, hence no back-pressure: a probe is as good as another, whatever it costs. And
-    where some STAIR returns more than it takes, as joins do and the paper's filters do not, all tickets are counted
-    from the greatest fan-out down: else nobody would have any.
+    A delta is split, not each row drawn for: of the rows of a batch that are to go on, each STAIR gets its share, and
+    what it returns is split among the rest by the same tickets. So a plan is a number of whole orders, each weighted by
+    the product of the shares along it (``A 3: B C | A 1: C B``), and kernels take ranges of rows. This is what draws
+    for single rows come to on average, without their variance.
+
+    Departures: at most ``draws`` orders are made for each stream. Where there are more, those that are followed are
+    drawn, by systematic sampling, so that each step is as probable as its tickets say. Tickets are counted anew once a
+    window, ``period`` events. There are no queues, hence no back-pressure: a probe is as good as another, whatever it
+    costs. And where some STAIR returns more than it takes, as joins do and the paper's filters do not, all tickets are
+    counted from the greatest fan-out down: else nobody would have any.
     """
 
     period: int = field(default=32_768, validator=validators.ge(1))
-    draws: int = field(default=4, validator=validators.ge(1))
+    draws: int = field(default=8, validator=validators.ge(1))
     floor: float = field(default=0.02, validator=[validators.gt(0), validators.le(1)])
     _random: random.Random = field(init=False, factory=random.Random, repr=False)
 
@@ -41,16 +52,57 @@ class Lottery(Routing):
         if view.pinned:
             return None
         tickets = self.tickets(view)
-
-        def draw(_: Order, rest: list[str]) -> str:
-            return self._random.choices(rest, [tickets[name] for name in rest])[0]
-
-        ways = {
-            name: Counter(order_by(view.graph, name, draw)[1:] for _ in range(self.draws))
-            for name in view.graph.names
-        }
+        ways = {name: self._ways(view.graph, name, tickets) for name in view.graph.names}
         held = ", ".join(f"{name} {count:.3g}" for name, count in tickets.items())
         return Choice(as_orderings(ways), f"tickets: {held}")
+
+    def _ways(self, graph: Graph, name: str, tickets: Mapping[str, float]) -> dict[Order, int]:
+        """The orders of a stream's rows and their weights, in parts of WHOLE; a drawn one comes last.
+
+        For a batch of a single row goes the last way.
+        """
+        found: dict[Order, float] = {}
+        self._split(graph, (name,), tickets, self.draws, 1.0, found)
+        weights = {order[1:]: max(1, round(WHOLE * share)) for order, share in found.items()}
+        last = self._random.choices(list(weights), list(weights.values()))[0]
+        return {**{order: weight for order, weight in weights.items() if order != last}, last: weights[last]}
+
+    def _split(
+        self,
+        graph: Graph,
+        path: Order,
+        tickets: Mapping[str, float],
+        draws: int,
+        share: float,
+        found: dict[Order, float],
+    ) -> None:
+        """Split what has come so far among the STAIRs that may be next, and so on."""
+        rest = followers(graph, path, [name for name in graph.names if name not in path])
+        if not rest:
+            found[path] = share
+            return
+        total = sum(tickets[name] for name in rest)
+        shares = [tickets[name] / total for name in rest]
+        seats = self._seats(shares, draws)
+        if all(seats):  # each is followed, so all can have just what is theirs
+            parts = [share * own for own in shares]
+        else:
+            parts = [share * own / draws for own in seats]
+        for name, own, part in zip(rest, seats, parts, strict=True):
+            if own:
+                self._split(graph, (*path, name), tickets, own, part, found)
+
+    def _seats(self, shares: list[float], draws: int) -> list[int]:
+        """Systematic sampling: so many draws at equal distances, from a start by chance; where there are enough, each
+        gets one."""
+        if draws >= len(shares):
+            extra = self._seats(shares, draws - len(shares)) if draws > len(shares) else [0] * len(shares)
+            return [1 + more for more in extra]
+        start, seats, upto = self._random.random(), [], 0.0
+        for share in shares:
+            before, upto = upto, upto + share * draws
+            seats.append(math.ceil(upto - start) - math.ceil(before - start))
+        return seats
 
     def tickets(self, view: View) -> dict[str, float]:
         """What the STAIR of each stream holds."""

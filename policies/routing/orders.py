@@ -55,8 +55,8 @@ def as_left_deep(order: Sequence[str], pinned: Sequence[str] = ()) -> str | None
 
 
 def orders_of(view: View) -> dict[str, Order]:
-    """The order of each stream under the plan in use; empty if that is a tree, or a stream takes several ways."""
+    """The order of each stream under the plan in use; empty if it keeps composites, or a stream takes several ways."""
     found = [part.partition(":") for part in view.plan.split("|")] if ":" in view.plan else []
-    if any(len(head.split()) > 1 for head, _, _ in found):
+    if any(len(head.split()) > 1 or "(" in tail for head, _, tail in found):
         return {}
     return {head.strip(): tuple(tail.split()) for head, _, tail in found}

@@ -12,7 +12,7 @@ from policies.routing.base import Routing
 from policies.routing.reoptimizer import Reading, Reoptimizer, absent_field
 from policies.routing.view import View
 
-LOOK, PLAN = 1.5e-5, 1e-4
+LOOK, PLAN = 1.5e-5, 4e-5
 """Seconds that looking takes for each step of the plan, and planning for each that a plan can have, and some more."""
 CAUTIOUS = 8.0
 """How many times as much time has to be earned for what was in vain before."""
@@ -38,7 +38,7 @@ class Pop(Routing):
 
     every: int = field(default=1000, validator=validators.ge(1))
     absent: str = absent_field
-    overhead: float = field(default=0.03, validator=validators.gt(0.0))
+    overhead: float = field(default=0.015, validator=validators.gt(0.0))
     gain: float = field(default=0.05, validator=[validators.ge(0.0), validators.lt(1.0)])
     literal: bool = False
     checks: int = field(init=False, default=0)

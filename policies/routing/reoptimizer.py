@@ -10,7 +10,7 @@ from attrs import define, evolve, field, frozen, validators
 
 from policies.optimizer.estimate import Estimate
 from policies.optimizer.measure import estimate, verify
-from policies.optimizer.plans import read, show
+from policies.optimizer.plans import flat, read, show, singles
 from policies.optimizer.revision import outside, shifted
 from policies.optimizer.thesis import MOST, Costs, Floats, Sets, StreamPlan, cost_of_order, plan_stream
 from policies.optimizer.thesis_kernels import ALL_ALIKE
@@ -199,13 +199,14 @@ def text_of(plans: Iterable[StreamPlan], view: View) -> str:
 
 
 def orders_of(view: View) -> list[StreamPlan]:
-    """The plan that runs, if it is one of orderings, as plans whose ranges hold nothing."""
+    """The plan that runs, if it is one of orderings without composites, as plans whose ranges hold nothing."""
     plan, names = read(view.plan), view.graph.names
-    if isinstance(plan, (str, tuple)):
+    if isinstance(plan, (str, tuple)) or not flat(plan):
         return []
     n = len(names)
     nothing = np.zeros(n), np.zeros(n), np.zeros(n + 1)
-    return [StreamPlan(i, tuple(map(names.index, plan[name])), 0.0, *nothing) for i, name in enumerate(names)]
+    orders = [[names.index(other) for visit in plan[name] for other in singles(visit)] for name in names]
+    return [StreamPlan(i, tuple(order), 0.0, *nothing) for i, order in enumerate(orders)]
 
 
 def _widened(plan: StreamPlan, reading: Reading) -> StreamPlan:

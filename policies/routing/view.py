@@ -13,6 +13,27 @@ Sample = Callable[[str, tuple[str, ...]], tuple[float, ...]]
 
 
 @frozen
+class Fan:
+    """What a row of one stream finds in another, from a sample."""
+
+    mean: float
+    """Matches of a row."""
+    spread: float
+    """The square of how far off the mean may be; 0 where all rows were looked up."""
+
+
+@frozen
+class Glance:
+    """What can be seen at nearly no cost: what there was since the policy was last asked."""
+
+    events: int
+    arrivals: tuple[int, ...]
+    """Rows of each stream."""
+    matches: int
+    """Of all steps."""
+
+
+@frozen
 class StepView:
     """One step of the plan that runs: what probed what, and what came of it, since the last view."""
 
@@ -22,6 +43,10 @@ class StepView:
     """Streams of the STAIR that was probed."""
     probes: int
     matches: int
+    drivers: tuple[str, ...] = field(default=(), repr=False)
+    """Streams whose arrivals make these entries, if not all of them do: under orderings, the one that began."""
+    share: float = field(default=1.0, eq=False, repr=False)
+    """The part of these arrivals that takes the step; 2 where it is made twice, into two STAIRs."""
 
 
 @frozen
@@ -66,3 +91,6 @@ class View:
     """Events of a batch, on average."""
     lengths: Mapping[str, int] = field(factory=dict)
     """Rows of the windows that are given by a number of rows."""
+    pairs: Callable[[], Mapping[tuple[str, str], Fan]] = field(default=dict, eq=False, repr=False)
+    """What `sample` says of pairs of streams that one equality connects, all of them at once, in much less time; of
+    others nothing."""

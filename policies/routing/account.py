@@ -1,0 +1,83 @@
+"""What deciding may cost.
+
+By these rules, whatever the feed does and however wrong the cost model is about it, and with W the time spent on
+batches so far, all by the model's clock:
+
+- looks and thoughts take no more than ``overhead`` * W, and ``URGENT`` * W for those that something called for, besides
+  what there is to begin with: ``STOCK`` + ``CREDIT`` thoughts, and a look of either kind;
+- changes of plan that brought less than they cost, as it was seen when the windows had turned over, have cost no more
+  than ``regret`` * W together, and the last one of them.
+"""
+
+from __future__ import annotations
+
+from attrs import define, field
+
+URGENT = 0.1
+"""The share of the time for looks and thoughts that something calls for: the feed is changing, or a change of plan is
+due to be judged."""
+CREDIT = 2.0
+"""Thoughts that may be on credit where the feed has changed by much at once."""
+STOCK = 3.0
+"""Thoughts that can be saved for later, and that there are to begin with."""
+
+
+@define(eq=False)
+class Account:
+    """Seconds earned and spent."""
+
+    overhead: float
+    """The share of the time for looks, half of it, and for thoughts that nothing called for."""
+    regret: float
+    worked: float = field(init=False, default=0.0)
+    looking: float = field(init=False, default=0.0)
+    thinking: float = field(init=False, default=0.0)
+    lost: float = field(init=False, default=0.0)
+    """Seconds that changes cost beyond what they brought."""
+    _seen: float = field(init=False, default=0.0)
+    """Seconds for looks that nothing called for."""
+    _calm: float = field(init=False, default=0.0)
+    _urgent: float | None = field(init=False, default=None)
+
+    def earn(self, seconds: float, price: float) -> None:
+        """Batches took so long; a thought would cost so much."""
+        if self._urgent is None:
+            self._urgent = STOCK * price
+        self.worked += seconds
+        self._calm = min(STOCK * price, self._calm + self.overhead / 2 * seconds)
+        self._urgent = min(STOCK * price, self._urgent + URGENT * seconds)
+
+    def look(self, price: float, called: bool) -> None:
+        """Pay for a look, whether or not something called for it."""
+        if called:
+            self._urgent = (self._urgent or 0.0) - price
+        else:
+            self._seen += price
+        self.looking += price
+
+    def think(self, price: float, called: bool, sudden: bool = False) -> bool:
+        """Pay for a thought, if there is enough; for one that something sudden calls for, on credit if need be."""
+        has = self._urgent if called else self._calm
+        if has is None or has < price * (1.0 - CREDIT * sudden):
+            return False
+        if called:
+            self._urgent = has - price
+        else:
+            self._calm = has - price
+        self.thinking += price
+        return True
+
+    def wait(self, price: float, called: bool) -> float:
+        """Seconds that batches have to take before there is enough for a thought, or look, of this price."""
+        if called:
+            return max(0.0, price - (self._urgent or 0.0)) / URGENT
+        return max(0.0, 2 * (self._seen + price) / self.overhead - self.worked)
+
+    @property
+    def solvent(self) -> bool:
+        """Whether another change may be risked."""
+        return self.lost <= self.regret * self.worked
+
+    def lose(self, seconds: float) -> None:
+        """A change has cost so much more than it brought."""
+        self.lost += seconds
