@@ -12,7 +12,7 @@ the quickest of each. Every turn of every side must have the same number of resu
 - ``stream``: `eddy.spark.stream`, ``native``: Spark's own stream-stream joins, both with availableNow. Each has what
   suits it: the first one micro-batch, the second five, the faster of its state stores, in memory, and no empty
   micro-batches. Not with fewer than 10,000 keys: a micro-batch then has many rows of a key, Spark tries all pairs of
-  them, and does not end within minutes.
+  them, and takes many times as long.
 - ``one core``: `eddy.spark.join` under local[1].
 
 `--write` keeps the figures in `benchmarks/results_spark.json`; `python -m benchmarks.table --write` shows them.
