@@ -206,8 +206,9 @@ class Router(Tracks):
         program = track.program
         stop = len(program.table) if results else program.last
         self._cursor[RESUMED] = at = 0
+        follow = run if self.suspension is None else self.suspension.follow
         while at < stop:
-            at = run(program.table, at, stop, out.address, self.marks, self._cursor, self._waiting)
+            at = follow(program.table, at, stop, out.address, self.marks, self._cursor, self._waiting)
             if at < stop:
                 at = self._assist(track, at, out)
 
@@ -220,8 +221,7 @@ class Router(Tracks):
             out.grow()
             return at
         if call is not None:
-            call()
-            return at + 1
+            return at + call()
         if hop is not None:
             low, high = hop.delta
             if low < high:

@@ -35,7 +35,9 @@ AGES_AT, FIRST_AGE, LAST_AGE = 16, 17, 18
 """Where a STAIR's ages are, and which of them count: see `begin_kernels`."""
 LIMIT = 19
 """Slots that are used between batches: fewer than there are, if a burst has left more than the usual load needs."""
-META_FIELDS = 20
+WAITING = 20
+"""Of a blacklist: entries that wait; some of them may be dead."""
+META_FIELDS = 21
 
 MAX_CAPACITY = 1 << 30
 

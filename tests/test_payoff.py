@@ -13,6 +13,7 @@ from eddy.restraint import SOON
 from eddy.suspension import RELEASED, Suspension
 from policies import Mns
 from policies.feedback.mns import SHORTEST
+from stairs.visit_layout import NANOSECONDS
 
 
 def query_of(window):
@@ -25,17 +26,21 @@ def engine_of(feedback, cost, window=20):
     engine, now = eddy.Eddy(query_of(window), plan="(A B) C", feedback=feedback), [0.0]
     suspension = Suspension(feedback, engine._router, clock=lambda: now[0])
     engine._router.suspension = suspension
-    bill, done = suspension.visits.bill, suspension.done
+    settle, done = suspension.visits.settle, suspension.done
 
-    def visited(edges, start):
-        now[0] += cost * bool(edges)
-        bill(edges, start)
+    def settled():
+        settle()
+        for unit in suspension.units:
+            for edge in unit.edges:
+                edge.row[NANOSECONDS] += int(1e9 * cost)
+                suspension.visits.seconds += cost
+                now[0] += cost
 
     def over(events):
         now[0] += 1.0
         done(events)
 
-    suspension.visits.bill, suspension.done = visited, over
+    suspension.visits.settle, suspension.done = settled, over
     return engine
 
 
