@@ -27,14 +27,17 @@ Keys = NDArray[np.int64]
 ROW = 0.05
 """What it takes to make a row known to others, where all else that is done for an event takes 1."""
 
+STEADY = 8192
+"""Partners are counted again when no fewer rows have come: it takes about as long as a short batch."""
+
 SEEN = 4
 """A fan-out is seen only where one entry in so many can be found: that of the last few says little."""
 
 BLOCK = 128
 """Keys that are looked up together."""
 
-NANO = 1e-9
-"""Kernels count nanoseconds."""
+NANO, MILLION = 1e-9, 1_000_000
+"""Kernels count nanoseconds, and millionths."""
 
 
 def _counter(place: int, text: str) -> property:
@@ -100,8 +103,14 @@ class Edge:
             self.row[layout.AWAKE] = 0
             self.presence.forget()
 
+    def get_up(self) -> None:
+        """It has rested."""
+        self.resting = 0
+        self.row[layout.AWAKE] = self.row[layout.SURE]
+        self.review()
+
     def prepare(self, whole: bool) -> None:
-        """A batch is about to begin: entries are judged unless it rests, or what they wait for has holes."""
+        """Entries are judged unless it rests, or what they wait for has holes. ``whole``: no STAIR has any."""
         sure = whole or self.presence.sure
         self.row[layout.SURE], self.row[layout.AWAKE] = sure, sure and self.resting == 0
 
@@ -176,18 +185,16 @@ class Unit:
     """What it makes with its sibling."""
     path: list[tuple[Halt, Hop, NDArray[np.int64] | None]] = field(factory=list)
     """The STAIRs above, the hops by which its entries get there, and how they get their keys, if from leaves."""
-    weight: float = 0.0
-    """Of composites: what one takes, where an event takes 1."""
     dearness: float = 1.0
     """How many times as much it takes while it is stored."""
-    made: int = 0
-    """Of composites: how many were stored."""
     partners: Callable[[], float] | None = None
-    """Counts the rows that a row meets in its sibling, if that is a stream."""
+    """Counts the rows that a row meets in its sibling, if that is a stream, those that wait included."""
+    senior: Unit | None = None
+    """That stream, if this one is to wait only where it is not enough that the other does."""
     fanout: float = 0.0
     """Composites that an entry makes with its sibling."""
-    counted_up_to: int = 0
-    """The next row when these were last counted."""
+    counted_up_to: tuple[int, int] = (0, 0)
+    """The next row, and the rows in the window, when these were last counted."""
     counted: tuple[int, int, int] = (0, 0, 0)
     """Entries that came, those that could be found, and composites that were made of them, when it was last seen."""
     row: NDArray[np.int64] = field(factory=lambda: np.zeros(layout.UNIT, np.int64), init=False, repr=False)
@@ -203,6 +210,16 @@ class Unit:
     arrived = _counter(layout.ARRIVED, "Entries so far that came.")
     suspended = _counter(layout.SUSPENDED, "Those that were suspended.")
     resumed = _counter(layout.RESUMED, "Those of them that came back.")
+    made = _counter(layout.MADE, "Of composites: how many were stored.")
+
+    @property
+    def weight(self) -> float:
+        """Of composites: what one takes, where an event takes 1."""
+        return float(self.row[layout.WEIGHT]) / MILLION
+
+    @weight.setter
+    def weight(self, weight: float) -> None:
+        self.row[layout.WEIGHT] = round(MILLION * weight)
 
     def __attrs_post_init__(self) -> None:
         self.row[layout.COMPONENTS] = len(self.streams)
@@ -244,8 +261,16 @@ class Unit:
             self._see()
         elif self._is_old():
             self.fanout = self.partners()
-        far = 2 if self.fanout * self._live > MANY else 1
-        return price * (own + self.fanout * self.above.weight * self.above.dearness * far)
+        seen = self.fanout if self.senior is None else self.fanout * self.senior.seen
+        far = 2 if seen * self._live > MANY else 1
+        return price * (own + seen * self.above.weight * self.above.dearness * far)
+
+    @property
+    def seen(self) -> float:
+        """The share of a stream's rows that do not wait, as long as the others will go on waiting."""
+        if all(edge.resting for edge in self.edges):
+            return 1.0
+        return max(0.0, 1 - sum(edge.blacklist.waiting for edge in self.edges) / max(1, self._live))
 
     @property
     def _live(self) -> int:
@@ -255,12 +280,13 @@ class Unit:
         return ring.tail - ring.low
 
     def _is_old(self) -> bool:
-        """Whether half of the rows in the window have come since their partners were counted."""
+        """Whether half of the rows in the window have come since their partners were counted, or it has doubled."""
         assert self.state is not None
-        base = self.state.base
-        if 2 * (base.tail - self.counted_up_to) < base.tail - base.low:
+        (upto, live), base = self.counted_up_to, self.state.base
+        now = base.tail - base.low
+        if base.tail - upto < max(now // 2, STEADY) and now < 2 * live:
             return False
-        self.counted_up_to = base.tail
+        self.counted_up_to = base.tail, now
         return True
 
     def _see(self) -> None:

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from eddy.edge import BLOCK, Unit
 from stairs import Stair
 from stairs.hiding_kernels import hide
-from stairs.visit_kernels import judge_again
+from stairs.visit_ends_kernels import judge_again
 from stairs.visit_layout import LACKING, MARKED
 
 FEW = 16
-"""Chains are made anew for no fewer rows than one in so many."""
+"""Chains are made anew for no fewer rows than one in so many, those that wait already included."""
 
 
 def suspend_late(units: Sequence[Unit], floor: NDArray[np.int32]) -> None:
@@ -42,7 +42,7 @@ def suspend_late(units: Sequence[Unit], floor: NDArray[np.int32]) -> None:
         )
         found = judge_again(unit.row, floor, rows, moments, flags, keys, counts, np.empty(BLOCK, np.int64))
         rows, flags, keys, count = rows[:found], flags[:found], keys[:, :found], int(counts.sum())
-        if FEW * count <= found or count == 0:
+        if FEW * count <= n or count == 0:
             continue
         chosen = np.zeros(n, np.uint8)
         chosen[(rows[flags != 1, 0] - np.int64(base.low).astype(np.int32))] = 1

@@ -14,7 +14,7 @@ from eddy.itinerary import Key
 from eddy.leaf import StreamState
 from stairs.holes import Keys
 
-SHARE, MANY = 0.03, 1 << 15
+SHARE, MANY = 0.05, 1 << 15
 """What a composite takes to make, store and look at, for each attribute of its key and one more, where all else that is
 done for an event takes 1; and twice as much where there would be so many of them that they are not in the cache.
 Measured with hash joins in batches of 1,024 events over windows of 600 to 12,000 rows."""

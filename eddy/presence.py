@@ -165,8 +165,10 @@ class Paired(Filtered):
         )
         self._links = np.array([(a.address, b.address) for a, b in links], np.int64).reshape(-1, 2)
         shapes = (BLOCK, len(wanted)), (BLOCK, MOST + 1), (BLOCK, MOST + 1)
-        self._room = (*(np.empty(shape, np.int64) for shape in shapes), np.empty((3, BLOCK), np.int32))
-        self._places = np.array([array.ctypes.data for array in self._room], np.int64)
+        self._room = [np.empty(shape, np.int64) for shape in shapes]
+        self._work = np.empty((3, BLOCK), np.int32)
+        places = [*(array.ctypes.data for array in self._room), self._work.ctypes.data]
+        self._places = np.array(places, np.int64)
 
     def describe(self, row: Row) -> None:
         super().describe(row)

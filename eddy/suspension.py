@@ -160,7 +160,7 @@ class Suspension:
             np.int64,
         ).reshape(-1, TABLE)
         self.visits.use(self.units)
-        self._restraint.begin()
+        self._restraint.begin(self.units)
         if self._loaded:
             self._end_loading()
         for halt in track.halts:
@@ -231,10 +231,11 @@ class Suspension:
         self._asleep = self._slept = min(edge.resting for edge in self._edges)
 
     def _wake_up(self) -> None:
-        for edge in self._edges:
-            edge.resting -= self._slept
-            if edge.resting == 0:
-                edge.review()
+        for unit in self.units:
+            for edge in unit.edges:
+                edge.resting -= self._slept
+                if edge.resting == 0:
+                    self._restraint.rested(unit, edge)
 
     def _begin_blacklists(
         self, floor: NDArray[np.int32], lows: NDArray[np.int64], counts: NDArray[np.int64]
@@ -271,14 +272,7 @@ class Suspension:
         """A batch is over: see what it made, and what it took."""
         if self._asleep:
             return
-        if self.watching:
-            self.visits.settle()
-        work = float(events)
-        for unit in self.units:
-            if unit.stair is not None:
-                made = len(unit.stair)
-                unit.made += made
-                work += made * unit.weight
+        work = events + self.visits.settle()
         if self._edges:
             spent = self.clock() - self._begun - (self.seconds - self._spent)
             self._payoff.note(work, spent)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from eddy.binding import Halt, Hop
 from eddy.blacklist import Rows
-from eddy.edge import BLOCK, NANO, Edge, Marks, Unit
+from eddy.edge import BLOCK, MILLION, NANO, Edge, Marks, Unit
 from eddy.intake import Part
 from eddy.itinerary import Streams
 from eddy.program import Visit
@@ -29,7 +29,8 @@ from stairs import Ring
 from stairs import visit_layout as layout
 from stairs.address import handle
 from stairs.ring import power_of_two
-from stairs.visit_kernels import begin_visits, end_visits, run_visits
+from stairs.visit_ends_kernels import begin_visits, end_visits
+from stairs.visit_kernels import run_visits
 
 if TYPE_CHECKING:
     from eddy.router import Router
@@ -62,6 +63,7 @@ class Visits:
         self._past = np.zeros((2, len(router.streams)), np.int32)
         self._desk[layout.KEYS_AT], self._desk[layout.KEYS] = self._keys.ctypes.data, BLOCK
         self._desk[layout.PAST_AT], self._desk[layout.LACKED] = self._past.ctypes.data, -1
+        self._ended = np.zeros(2, np.int64)
         self._parts: Sequence[Part] = ()
         self.use([])
 
@@ -69,7 +71,11 @@ class Visits:
         """Visit these from now on."""
         self._units = {unit.streams: unit for unit in units}
         self._edges = [edge for unit in units for edge in unit.edges]
-        self._rows = {unit.streams[0]: unit.row for unit in units if unit.state is not None}
+        self._streams = [unit for unit in units if unit.state is not None]
+        self._arriving = {
+            unit.streams[0]: unit.row[layout.EVENTS_OF : layout.COUNT + 1] for unit in self._streams
+        }
+        self._told, self._versions = False, [-1]
         self._at = np.array([unit.row.ctypes.data for unit in units], np.int64)
         self._edges_at = np.array([edge.row.ctypes.data for edge in self._edges], np.int64)
         for unit in units:
@@ -99,13 +105,15 @@ class Visits:
         return bool(self._desk[layout.COMPLETE])
 
     def prepare(self, whole: bool) -> None:
-        """A batch is about to begin."""
-        self._desk[layout.COMPLETE] = whole
-        for edge in self._edges:
-            edge.prepare(whole)
-        for unit in self._units.values():
-            if unit.state is not None:
-                assert len(unit.leaves)  # kernels know them now
+        """A batch is about to begin; ``whole``: no STAIR has holes."""
+        if not (whole and self._told):
+            self._desk[layout.COMPLETE], self._told = whole, whole
+            for edge in self._edges:
+                edge.prepare(whole)
+        versions = [unit.state.version for unit in self._streams if unit.state is not None]
+        if versions != self._versions:
+            self._versions = versions
+            assert all(len(unit.leaves) for unit in self._streams)  # kernels know them now
 
     def begin(self, lows: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
         """A batch has begun, in blacklists too."""
@@ -115,10 +123,8 @@ class Visits:
         """The rows of the batch; what is to be judged anew comes with them."""
         self._parts = parts
         for part in parts:
-            row, n = self._rows[part.stream], len(part.events)
-            row[layout.COUNT], row[layout.EVENTS_OF] = n, handle(part.events)
-            row[layout.KEPT_OF] = 0 if part.kept is None else handle(part.kept)
-            row[layout.ARRIVED] += n
+            events, kept = part.events, part.kept
+            self._arriving[part.stream][:] = handle(events), 0 if kept is None else handle(kept), len(events)
         while self.pending:
             streams, rows = self.pending.popitem()
             rows = rows[(rows - self.router.floor[0, list(streams)] >= 0).all(axis=1)]
@@ -141,12 +147,16 @@ class Visits:
         before = self.pending.get(unit.streams)
         self.pending[unit.streams] = rows if before is None else np.concatenate((before, rows))
 
-    def settle(self) -> None:
-        """A batch is over: edges are charged with what it took, and what waits in vain is dropped."""
-        self.seconds += NANO * end_visits(self._at)
+    def settle(self) -> float:
+        """A batch is over: edges are charged with what it took, and what waits in vain is dropped. Returns what the
+        composites took that it has stored, where an event takes 1."""
+        end_visits(self._at, self._ended)
+        spent, made = self._ended.tolist()
+        self.seconds += NANO * spent
         for edge in self._edges:
             if edge.drop is not None and edge.blacklist.waiting:
                 edge.drop(edge.blacklist.wake_all(self.router.floor[0]))
+        return float(made / MILLION)
 
     # -- instructions ----------------------------------------------------------------------------------------------
 
@@ -174,9 +184,9 @@ class Visits:
             verified = np.array([(a, b.address, c, d.address) for a, b, c, d in hop.verified], np.int64)
             arrays = hop.place.ctypes.data, hop.streams.ctypes.data
             keys = (0, 0) if recipe is None else (recipe.ctypes.data, len(recipe))
-            words = plain, self.router.binder.nested, halt.out.address, hop.target.address, *arrays, *keys
-            words = *words, verified.ctypes.data, len(verified)
-            step = Step(source, halt, hop, recipe, verified, np.array(words, np.int64))
+            rings = plain, self.router.binder.nested, halt.out.address, hop.target.address
+            row = np.array([*rings, *arrays, *keys, verified.ctypes.data, len(verified)], np.int64)
+            step = Step(source, halt, hop, recipe, verified, row)
             call = partial(self._carry, step)
             carries.append(Visit(call, layout.CARRY, unit.row.ctypes.data, step.row.ctypes.data))
             source = halt.out

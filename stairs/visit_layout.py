@@ -30,7 +30,12 @@ ARRIVED, SUSPENDED, RESUMED, SPENT = 13, 14, 15, 16
 """Entries so far that came, began to wait, and came back; and nanoseconds in this batch, those of its edges apart."""
 EDGES_AT, EDGES = 17, 18
 """The addresses of its edges, and how many there are."""
-UNIT = 19
+MADE, WEIGHT = 19, 20
+"""Of composites: how many were stored so far, and what one takes, in millionths of what an event takes."""
+UNIT = 21
+
+SPENT_IN_ALL, MADE_IN_ALL = range(2)
+"""What is told at the end of a batch: nanoseconds, and millionths of events."""
 
 # An edge.
 BY, AWAKE, SURE = 0, 1, 2

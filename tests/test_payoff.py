@@ -29,12 +29,13 @@ def engine_of(feedback, cost, window=20):
     settle, done = suspension.visits.settle, suspension.done
 
     def settled():
-        settle()
+        work = settle()
         for unit in suspension.units:
             for edge in unit.edges:
                 edge.row[NANOSECONDS] += int(1e9 * cost)
                 suspension.visits.seconds += cost
                 now[0] += cost
+        return work
 
     def over(events):
         now[0] += 1.0
