@@ -27,7 +27,7 @@ Keys = NDArray[np.int64]
 ROW = 0.05
 """What it takes to make a row known to others, where all else that is done for an event takes 1."""
 
-STEADY = 8192
+STEADY = 32_768
 """Partners are counted again when no fewer rows have come: it takes about as long as a short batch."""
 
 SEEN = 4
@@ -261,9 +261,8 @@ class Unit:
             self._see()
         elif self._is_old():
             self.fanout = self.partners()
-        seen = self.fanout if self.senior is None else self.fanout * self.senior.seen
-        far = 2 if seen * self._live > MANY else 1
-        return price * (own + seen * self.above.weight * self.above.dearness * far)
+        far = 2 if self.fanout * self._live > MANY else 1
+        return price * (own + self.fanout * self.above.weight * self.above.dearness * far)
 
     @property
     def seen(self) -> float:

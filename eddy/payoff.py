@@ -74,5 +74,5 @@ def partners(one: StreamState, other: StreamState, classes: Sequence[int]) -> fl
 def _sample(state: StreamState, classes: Sequence[int]) -> Keys:
     """The keys of some rows, evenly over the window."""
     low, n = state.base.low, state.base.tail - state.base.low
-    keys = {c: state.stored_keys(c, low, n) for c in classes}
-    return state.keys(Key(tuple(classes)), keys, low, n)[:: 1 + n // SAMPLE]
+    rows = np.arange(low, low + n, 1 + n // SAMPLE)
+    return state.keys(Key(tuple(classes)), {c: state.keys_of(c, rows) for c in classes}, low, len(rows))

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from eddy.router import Router
     from policies import Feedback
 
-LATE, SOME, SELDOM = 2, 32, 8
+LATE, SOME, SELDOM = 1, 32, 8
 """Rows in the windows are judged again when one in so many of them is new, but not for fewer new rows than SOME, nor
 sooner than SELDOM batches after the last time: rows that leave their windows so soon need not be hidden before."""
 
@@ -54,7 +54,7 @@ class Suspension:
         self,
         policy: Feedback,
         router: Router,
-        clock: Callable[[], float] = time.perf_counter,
+        clock: Callable[[], float] = time.thread_time,
         former: Suspension | None = None,
     ) -> None:
         self.policy = policy

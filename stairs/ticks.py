@@ -1,4 +1,4 @@
-"""The time of day, as kernels see it: nanoseconds of a clock that never goes back."""
+"""The clock of kernels: the processor time of this thread, since on a shared machine a thread may have to wait."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-_CLOCK = 6 if sys.platform == "darwin" else 1
-"""CLOCK_MONOTONIC."""
+_CLOCK = 16 if sys.platform == "darwin" else 3
+"""CLOCK_THREAD_CPUTIME_ID."""
 
 _KNOWN = binding.address_of_symbol("clock_gettime") is not None
 """Where there is no such clock, kernels take no time."""

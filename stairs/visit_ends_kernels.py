@@ -43,9 +43,7 @@ from stairs.visit_layout import (
     SPENT,
     SPENT_IN_ALL,
     STAIR,
-    TAKEN,
     UNIT,
-    USUAL,
     WEIGHT,
     WOKEN,
 )
@@ -69,27 +67,16 @@ def begin_visits(units, edges, lows, counts):
     return left
 
 
-UNUSUAL, FADING = 4, 8
-"""On a shared machine a thread may have to wait: no more than so many times what is usual counts. Of what is usual the
-last batch is one part in so many."""
-
-
 @part
 def charge(unit, edges):
-    """Charge edges with what the batch took, what was not the work of one alone by what each has done."""
-    done = 0
+    """Charge edges with what the batch took, each by what it has done."""
+    done, spent = 0, unit[SPENT]
     for j in range(edges.shape[0]):
         edge = carray(pointer(edges[j]), (EDGE,), np.int64)
         done += 1 + edge[JUDGED] + edge[LOOKED]
-    spent = unit[SPENT]
     for j in range(edges.shape[0]):
         edge = carray(pointer(edges[j]), (EDGE,), np.int64)
-        spent += edge[TAKEN]
-        took = edge[TAKEN] + unit[SPENT] * (1 + edge[JUDGED] + edge[LOOKED]) // done
-        usual = edge[USUAL] if edge[USUAL] > 0 else took
-        edge[NANOSECONDS] += min(took, UNUSUAL * usual)
-        edge[USUAL] = usual + (took - usual) // FADING
-        edge[TAKEN] = 0
+        edge[NANOSECONDS] += spent * (1 + edge[JUDGED] + edge[LOOKED]) // done
     unit[SPENT] = 0
     return spent
 

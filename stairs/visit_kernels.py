@@ -68,7 +68,6 @@ from stairs.visit_layout import (
     STEP,
     SUSPENDED,
     TAKE,
-    TAKEN,
     UNIT,
     WAKE,
     WISHES_AT,
@@ -223,23 +222,20 @@ def visit(order, desk, marks, newest, waiting):
     makes_arrays=True,
 )
 def run_visits(program, at, stop, results, marks, cursor, waiting, desk, newest):
-    """`run` with visits: follow the instructions at..stop; returns where it stopped. The time that visits take goes to
-    their edges, or to their units where it is not that of one edge."""
+    """`run` with visits: follow the instructions at..stop; returns where it stopped. Units are told what it took."""
     while at < stop:
         at = run(program, at, stop, results, marks, cursor, waiting)
         if at == stop or program[at, OPERATION] != ASK or program[at, KIND] == 0:
             return at
-        begun = ticks()
-        while at < stop and program[at, OPERATION] == ASK and program[at, KIND] != 0:
-            order = program[at]
-            done = visit(order, desk, marks, newest, waiting)
-            ended = ticks()
-            if order[KIND] == WAKE or order[KIND] == JUDGE:
-                carray(pointer(order[EDGE_AT]), (EDGE,), np.int64)[TAKEN] += ended - begun
-            else:
-                carray(pointer(order[UNIT_AT]), (UNIT,), np.int64)[SPENT] += ended - begun
-            begun = ended
-            if done == 0:
-                return at
-            at += 1
+        begun, unit, done = ticks(), program[at, UNIT_AT], 1
+        while at < stop and program[at, OPERATION] == ASK and program[at, KIND] != 0 and done != 0:
+            if program[at, UNIT_AT] != unit:
+                ended = ticks()
+                carray(pointer(unit), (UNIT,), np.int64)[SPENT] += ended - begun
+                begun, unit = ended, program[at, UNIT_AT]
+            done = visit(program[at], desk, marks, newest, waiting)
+            at += done
+        carray(pointer(unit), (UNIT,), np.int64)[SPENT] += ticks() - begun
+        if done == 0:
+            return at
     return at

@@ -27,7 +27,7 @@ WOKEN_AT, WOKEN_ROOM, WOKEN = 8, 9, 10
 ENTRIES, SOURCE = 11, 12
 """Of rows: a ring for those on their way (0: they go nowhere), and the leaf that has the keys for it."""
 ARRIVED, SUSPENDED, RESUMED, SPENT = 13, 14, 15, 16
-"""Entries so far that came, began to wait, and came back; and nanoseconds in this batch, those of its edges apart."""
+"""Entries so far that came, began to wait, and came back; and nanoseconds in this batch."""
 EDGES_AT, EDGES = 17, 18
 """The addresses of its edges, and how many there are."""
 MADE, WEIGHT = 19, 20
@@ -48,8 +48,8 @@ BLACKLIST, WAITERS_AT = 10, 11
 """Where entries wait, and their streams."""
 JUDGED, FAILED, RETURNED, LOOKED, EVER_SUSPENDED, EVER_RESUMED = 12, 13, 14, 15, 16, 17
 """What was counted."""
-TAKEN, NANOSECONDS, USUAL = 18, 35, 36
-"""Nanoseconds in this batch; since somebody looked, its part of what others took included; and in a usual batch."""
+NANOSECONDS = 18
+"""What it took since somebody looked."""
 SEEN, LIMIT, CLOSED_AT = 19, 20, 34
 """Of what is kept beside the ring: the next entry to be entered, and the one at which it must be made anew; of a sieve:
 for each stream of the ring the first row that is in none of its older entries."""
@@ -61,7 +61,7 @@ ONE_AT, ONE, OTHER_AT, OTHER, LINKS_AT, LINKS, PAIR_AT = 26, 27, 28, 29, 30, 31,
 """Leaves of a pair of streams, as in `pair_kernels`, and those streams."""
 PLACES_AT = 33
 """Room to work in: the addresses of four arrays."""
-EDGE = 37
+EDGE = 35
 
 WHOLE, PAIRED, PARTED, FILTERED, ANYTHING = range(5)
 """How to look: by the whole key in a ring's own chains; for a pair of rows in their leaves; by a part of the key in a
