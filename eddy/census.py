@@ -68,6 +68,7 @@ def bytes_held(engine: Eddy) -> int:
         + engine._lowwater.nbytes
         + engine._output.nbytes
         + engine._changes.nbytes
+        + engine._express.nbytes
     )
 
 

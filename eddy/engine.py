@@ -20,6 +20,7 @@ from eddy.decisions import Decision
 from eddy.errors import BatchError, EddyError, PlanError, StateError
 from eddy.explain import explain
 from eddy.explanation import Explanation
+from eddy.express import Express
 from eddy.handout import Handout, emit
 from eddy.history import History
 from eddy.intake import Arrivals, Intake
@@ -112,6 +113,7 @@ class Eddy:
         self.routing.begin(query.names, seed)
         self.threads = 1
         self._employ(_whole("threads", threads))
+        self._express = Express(self)
 
     def _employ(self, threads: int) -> None:
         """Deal the rows out to so many shards, and run each in a thread of its own from now on."""
@@ -160,7 +162,7 @@ class Eddy:
         Where not every stream has a time column, position is the time: first every stream's first row, and so on.
         Rows of static streams come before all others.
         """
-        if not isinstance(batches, Mapping):
+        if type(batches) is not dict and not isinstance(batches, Mapping):
             raise EddyError(f"push_all takes a dict of stream name to batch, not {type(batches).__name__}")
         return self._push(batches, max_rows)
 
@@ -177,6 +179,10 @@ class Eddy:
     def _push(self, batches: Mapping[str, Any], max_rows: int | None) -> Result | Iterator[Result]:
         if max_rows is not None:
             max_rows = _whole("max_rows", max_rows)
+        elif self._broken is None and self._drawing is None:
+            result = self._express.push(batches)
+            if result is not None:
+                return result
         self._prepare()
         return self._take(self._intake.admit(batches), max_rows)
 
@@ -488,6 +494,7 @@ class Eddy:
         options["advise"] = advise
         engine = snapshot.load(cls, path, query, options)
         engine._employ(_whole("threads", threads))
+        engine._express = Express(engine)
         return engine
 
     # -- what goes on ----------------------------------------------------------------------------------------------

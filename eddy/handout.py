@@ -36,6 +36,12 @@ class Handout:
 
     def begin(self, streams: list[StreamState], lows: list[int]) -> None:
         """A push begins; ``lows`` are the low-water rows until now. Payload that nobody can ask for is let go."""
+        oldest = self.turn(lows)
+        for stream in streams:
+            stream.payload.retain_from(oldest[stream.number])
+
+    def turn(self, lows: list[int]) -> list[int]:
+        """The same, but payload is left to the caller: returns the first rows that somebody can ask for."""
         self._pushes += 1
         while len(self._held) >= RESULT_RINGS - 1:
             for reference in self._held.popleft()[0]:
@@ -43,9 +49,7 @@ class Handout:
                 if result is not None:
                     result.seal()
         self._held.append(([], lows))
-        oldest = self._held[0][1]
-        for stream in streams:
-            stream.payload.retain_from(oldest[stream.number])
+        return self._held[0][1]
 
     def seal(self) -> None:
         """Read now what results still need of the engine: its rows are about to be others."""

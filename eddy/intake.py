@@ -149,6 +149,17 @@ class Intake:
         self.now: int | None = None
         """Time of the newest event, where a window uses time."""
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether batches of plain arrays need no preparation at all: no filter, no text, no time to convert."""
+        names = self.query.names
+        ready = not self.timed or all(name in self._ready for name in names)
+        return ready and not self._static and all(name in self._plain for name in names)
+
+    def own_columns(self, name: str) -> tuple[tuple[int, str], ...]:
+        """The key classes of a stream that needs no preparation, and the columns that are its keys as they are."""
+        return self._plain[name]
+
     def admit(self, batches: Mapping[str, Any], travel: Mapping[str, Travel] | None = None) -> Arrivals:
         """Check and prepare the batches; an error leaves nothing changed."""
         number = self.number

@@ -29,7 +29,7 @@ class Leaves:
         self.streams = {stream.number: stream for stream in streams}
         self._table = np.empty((0, TABLE), np.int64)
         self._versions: list[int] = []
-        self._batches = 0
+        self.batches = 0
         self._indexed = [stream for stream in streams if stream.indexes]
 
     @property
@@ -42,6 +42,11 @@ class Leaves:
             self._table = np.array([(LEAF, leaf.address, number) for number, leaf in leaves], np.int64)
         return self._table
 
+    @property
+    def reviews_next(self) -> bool:
+        """Whether the next batch gives memory back."""
+        return (self.batches + 1) % REVIEW == 0
+
     def begin(self, lows: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
         """Begin a batch: rows below ``lows`` are dead, the next ones are ``counts``; both by stream number."""
         begin_rings(self.rings, 0, lows, counts, NONE)
@@ -49,8 +54,8 @@ class Leaves:
 
     def begun(self, lows: NDArray[np.int64]) -> None:
         """A batch has begun in the leaves: indexes follow, and now and then memory is given back."""
-        self._batches += 1
-        if self._batches % REVIEW == 0:
+        self.batches += 1
+        if self.batches % REVIEW == 0:
             for stream in self.streams.values():
                 stream.review()
         for stream in self._indexed:

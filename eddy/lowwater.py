@@ -88,13 +88,11 @@ class LowWater:
         if self._timed and times is None:
             raise TypeError("a window that uses time needs the times of the events")
         m = len(streams)
-        if m > len(self._marks):
-            self._marks = np.empty((1 << (m - 1).bit_length(), self._table.shape[1]), np.int32)
-        marks = self._marks[:m]
+        marks = self.room(m)[:m]
         ends = np.empty((2, self._table.shape[1]), np.int32)
         kernels.mark_rows(streams, self._table, marks, ends)
         if self._timed and not kernels.mark_times(streams, times, self._table, self._rings, marks, ends):
-            self._resize()
+            self.resize()
             kernels.mark_times(streams, times, self._table, self._rings, marks, ends)
         if self._given:
             if given is None:
@@ -102,8 +100,24 @@ class LowWater:
             while not kernels.mark_given(
                 streams, given.rows, given.marks, self._table, self._rings, marks, ends
             ):
-                self._resize()
+                self.resize()
         return marks, ends[0], ends[1]
+
+    def room(self, events: int) -> Int32s:
+        """Room for the marks of so many events: an array that serves until more are asked for."""
+        if events > len(self._marks):
+            self._marks = np.empty((1 << (events - 1).bit_length(), self._table.shape[1]), np.int32)
+        return self._marks
+
+    @property
+    def table(self) -> Int64s:
+        """The streams' windows as kernels know them; always the same array."""
+        return self._table
+
+    @property
+    def rings(self) -> Int64s:
+        """The times of live rows, of all streams whose windows end by time; another array after `resize`."""
+        return self._rings
 
     def times(self, c: int) -> Int64s:
         """The times of the live rows of stream c, whose window ends by time; or their numbers, if marks are given."""
@@ -113,7 +127,7 @@ class LowWater:
         """Take on the marks and counts of another, and the `times` of streams whose windows end by time."""
         self._table[kernels.LOW] = self._table[kernels.BEFORE] = lows
         self._table[kernels.NEXT] = counts
-        self._resize()
+        self.resize()
         for c, values in times.items():
             self._rings[self._slots(c)] = values
 
@@ -123,7 +137,7 @@ class LowWater:
         slots: Int64s = self._table[kernels.RING, c] + (rows & (self._table[kernels.SIZE, c] - 1))
         return slots
 
-    def _resize(self) -> None:
+    def resize(self) -> None:
         """Give every ring the size that its rows now need, up to twice that."""
         old_sizes, old_starts = self._table[kernels.SIZE].copy(), self._table[kernels.RING].copy()
         needs = self.counts + 1 - self.lows

@@ -56,6 +56,11 @@ class Migrations:
         """Results that need not be held any longer."""
 
     @property
+    def quiet(self) -> bool:
+        """Whether no change is under way, and nothing is left of one to hand out."""
+        return not self._changes and not self._held and not self._released
+
+    @property
     def nbytes(self) -> int:
         """What black boxes hold."""
         return sum(change.boxed.nbytes for change in self._changes if change.boxed is not None)

@@ -38,6 +38,8 @@ class Payload:
     """The most rows held at once since the last review."""
     _calls: int = field(init=False, default=0)
     _rings: dict[str, Array] = field(init=False, factory=dict, repr=False)
+    version: int = field(init=False, default=0)
+    """Counts how often the rings were replaced by others."""
     _places: list[tuple[str, Array, int]] = field(init=False, factory=list, repr=False)
     """Name, ring and bytes a value of every column."""
     _valids: dict[str, Array] = field(init=False, factory=dict, repr=False)
@@ -57,11 +59,7 @@ class Payload:
     def reserve(self, columns: dict[str, Column], n: int) -> list[int]:
         """Take the next `n` rows in, but leave the values to `copy_columns`: returns its jobs, one after the other."""
         row = self.next_row
-        live = row + n - self.low
-        if live > self._peak:
-            self._peak = live
-            if live > self._capacity:
-                self._resize(live)
+        self._make_room(n)
         capacity = self._capacity
         start = row & (capacity - 1)
         jobs: list[int] = []
@@ -72,6 +70,36 @@ class Payload:
                 self._append_valid(name, column.valid, start, n)
         self.next_row = row + n
         return jobs
+
+    def reserve_plain(self, low: int, n: int) -> None:
+        """Take in `n` rows without a NULL, but leave all values to the caller; rows below `low` may be forgotten."""
+        if low > self.low:
+            self.low = min(low, self.next_row)
+        self._calls += 1
+        self._make_room(n)
+        self.next_row += n
+
+    def _make_room(self, n: int) -> None:
+        live = self.next_row + n - self.low
+        if live > self._peak:
+            self._peak = live
+            if live > self._capacity:
+                self._resize(live)
+
+    @property
+    def has_nulls(self) -> bool:
+        """Whether a live row may have a NULL."""
+        return bool(self._valids)
+
+    @property
+    def capacity(self) -> int:
+        """The slots of every ring: row `r` is in slot `r & (capacity - 1)`."""
+        return self._capacity
+
+    @property
+    def rings(self) -> dict[str, Array]:
+        """The rings by column; others after `version` has changed."""
+        return self._rings
 
     def take(self, name: str, rows: Array) -> Column:
         """The values of these rows, in this order; strings as text."""
@@ -137,6 +165,7 @@ class Payload:
         moved = {name: self._moved(ring, capacity, fill=True) for name, ring in self._valids.items()}
         self._valids = {name: ring for name, ring in moved.items() if not ring.all()}
         self._capacity = capacity
+        self.version += 1
         self._place()
 
     def _place(self) -> None:

@@ -18,6 +18,7 @@ from stairs.program_kernels import (
     JOIN,
     LINK,
     MATCHES,
+    NESTED,
     NUMBER,
     PROBES,
 )
@@ -99,7 +100,7 @@ def compile_program(schedule: Sequence[Halt | Visit]) -> Program:
                     hop.target.address,
                     hop.kind,
                     *arrays,
-                    0,
+                    hop.kind != NESTED and halt.recipe is None and not halt.visits and halt.stair is not None,
                     *hop.step.share,
                 )
             else:

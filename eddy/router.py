@@ -26,7 +26,7 @@ from stairs.begin_kernels import SCRATCH, begin_rings
 from stairs.holes import Keys
 from stairs.key_kernels import fetch_keys, key_by_row, link, mix_into, read_component_keys, read_keys, verify
 from stairs.layout import ROWS
-from stairs.probe_kernels import BLOCK, join_for
+from stairs.probe_kernels import BLOCK, LINKING, join_for
 from stairs.program_kernels import LINK, MATCHED, OPERATION, RESUMED, run
 from stairs.ring_kernels import append_keys, expand, keep
 from stairs.stair import ALL
@@ -202,6 +202,26 @@ class Router(Tracks):
         if self.suspension is not None:
             self.suspension.done(len(marks))
 
+    @property
+    def reviews_next(self) -> bool:
+        """Whether the next batch gives memory back."""
+        return (self._batches + 1) % REVIEW == 0 or self.leaves.reviews_next
+
+    def taken(self, floor: NDArray[np.int32], marks: NDArray[np.int32], counts: NDArray[np.int64]) -> None:
+        """Kernels have done a batch, from `begin` to `run`: ``floor`` was before it, ``counts`` are after it."""
+        self.floor, self.newest = floor.reshape(1, -1), counts
+        self.marks = self._batch = marks
+        self._stacked = None
+        self._batches += 1
+        self.leaves.batches += 1
+        if self.suspension is not None:
+            self.suspension.passed()
+
+    @property
+    def at_ease(self) -> bool:
+        """Whether the next batch has nothing to do with feedback."""
+        return self.suspension is None or self.suspension.asleep
+
     def _follow(self, track: Track, out: Ring, results: bool) -> None:
         program = track.program
         stop = len(program.table) if results else program.last
@@ -301,7 +321,7 @@ class Router(Tracks):
         join, marks, streams = hop.kernel, self.marks, target.streams
         if filling is not None:
             join, marks, streams = self._fill_join, filling, hop.streams
-        cursor[0], cursor[1], cursor[2], cursor[3] = start, stop, 0, 0
+        cursor[0], cursor[1], cursor[2], cursor[3], cursor[LINKING] = start, stop, 0, 0, 0
         done = 0
         while not done:
             done = join(
@@ -344,7 +364,7 @@ class Router(Tracks):
     ) -> None:
         """A probe and nothing else, with room made as it is needed."""
         cursor, waiting = self._cursor, self._waiting
-        cursor[0], cursor[1], cursor[2], cursor[3] = start, stop, 0, 0
+        cursor[0], cursor[1], cursor[2], cursor[3], cursor[LINKING] = start, stop, 0, 0, 0
         while not kernel(
             source.state, target.state, out.state, place, target.streams, marks, cursor, waiting
         ):

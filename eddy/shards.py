@@ -181,6 +181,10 @@ class Crew:
         else:
             untouched = []
             self._keep()
+        self._run_rest(untouched, marks, ring, results)
+
+    def _run_rest(self, untouched: list[int], marks: NDArray[np.int32], ring: int, results: bool) -> None:
+        """Let shards that kernels alone could not do process what they got; no number: all of them."""
         self.settle()
         given = self._dealt(marks)
         if not untouched:
@@ -213,12 +217,41 @@ class Crew:
             fast = self._fast = Fast(self, max(LEAST, 1 << (m - 1).bit_length()))
         fast.begin(self._parts, marks, ring)
         self._keep()
-        told = np.empty((len(self.shards), 2 + self._width), np.int64)
+        told = self.questions()
         self._made, untouched = fast.finish(marks, told)
         self._told = told
         if untouched or self._engine._output.signed:
             self._tell(ring)
         return untouched
+
+    # -- the express lane ------------------------------------------------------------------------------------------
+
+    @property
+    def fast(self) -> Fast | None:
+        """The shards as tables, while kernels alone do their batches."""
+        return self._fast
+
+    @property
+    def reviews_next(self) -> bool:
+        """Whether the next push gives memory back."""
+        return (self._batches + 1) % REVIEW == 0
+
+    def questions(self) -> Array:
+        """Room for what kernels tell of a batch."""
+        return np.empty((len(self.shards), 2 + self._width), np.int64)
+
+    def taken(
+        self, made: int, told: Array, marks: NDArray[np.int32], ring: int, parts: Callable[[], Sequence[Part]]
+    ) -> None:
+        """Kernels have done a batch, or could not begin it in some shards; ``parts`` are made for these only."""
+        assert self._fast is not None
+        self.marks, self._told = marks, told
+        self.newest = self._engine._lowwater.counts.copy()
+        self._made, untouched = self._fast.complete(made, marks, told)
+        if untouched:
+            self._tell(ring)
+            self._parts = parts()
+            self._run_rest(untouched, marks, ring, True)
 
     def _tell(self, ring: int) -> None:
         """Tell the shards what kernels have made of the batch."""

@@ -32,6 +32,11 @@ class CrewChanges:
         return [shard.changes for shard in self._crew.shards]
 
     @property
+    def quiet(self) -> bool:
+        """Whether no change is under way, and nothing is left of one to hand out."""
+        return not self._released and all(changes.quiet for changes in self._each)
+
+    @property
     def nbytes(self) -> int:
         return sum(changes.nbytes for changes in self._each)
 

@@ -74,17 +74,19 @@ class Fast:
         self._keys = np.empty((k, n, width - kernels.KEYS, most + 1), np.int64)
         self._held: list[object] = []
         """What the tables name by address or handle."""
-        self._parts = np.zeros((n, kernels.PART_KEYS + width - kernels.KEYS), np.int64)
-        self._flat = self._parts.reshape(-1)
-        self._covered: list[int] = []
+        self.parts = np.zeros((n, kernels.PART_KEYS + width - kernels.KEYS), np.int64)
+        """The streams of a batch."""
+        self._flat = self.parts.reshape(-1)
         self._dimensions = self._grid()
+        self._blank = self._flat.tolist()
+        """The streams of a batch without a row."""
         self._dirty = False
         for c, shard in enumerate(shards):
             self._enter(c, shard)
         box = crew.team.mailbox
         box[team.COUNT] = k
         self._at = [table.ctypes.data for table in self.tables]
-        box[team.PARTS], box[team.PART] = self._parts.ctypes.data, self._parts.shape[1]
+        box[team.PARTS], box[team.PART] = self.parts.ctypes.data, self.parts.shape[1]
         box[team.DIMENSIONS], box[team.DIMENSION] = self._dimensions.ctypes.data, self._dimensions.shape[1]
         box[team.WIDTH] = n
 
@@ -96,7 +98,7 @@ class Fast:
             found = deal.dimensions(s)
             for place, (d, index) in enumerate(found):
                 dimensions[s, place] = -1 if index is None else classes.index(index), d, d
-            self._covered.append(len(found))
+            self.parts[s, [kernels.PART_DIMENSIONS, kernels.PART_CLASSES]] = len(found), len(classes)
         return dimensions
 
     def _enter(self, c: int, shard: Shard) -> None:
@@ -164,35 +166,43 @@ class Fast:
     def begin(self, parts: Sequence[Part], marks: NDArray[np.int32], ring: int) -> None:
         """Let the helpers begin with a batch."""
         lows, counts = self.crew.begun
-        self.table = self.tables[ring]
-        flat = [0] * self._parts.size
-        flat[kernels.PART_FIRST :: self._parts.shape[1]] = counts.tolist()
+        flat = self._blank.copy()
+        flat[kernels.PART_FIRST :: self.parts.shape[1]] = counts.tolist()
         for part in parts:
-            at = part.stream * self._parts.shape[1]
+            at = part.stream * self.parts.shape[1]
             flat[at : at + kernels.PART_FIRST] = (
                 len(part.events),
                 handle(part.events),
                 0 if part.kept is None else handle(part.kept),
             )
-            at += kernels.PART_DIMENSIONS
+            at += kernels.PART_KEYS
             keys = [handle(part.keys[index]) for index in self._classes[part.stream]]
-            flat[at : at + 2 + len(keys)] = (self._covered[part.stream], len(keys), *keys)
+            flat[at : at + len(keys)] = keys
         self._flat[:] = flat
+        kernels.look_up(self.parts)
+        self.call(marks, lows, ring)
+
+    def call(self, marks: NDArray[np.int32], lows: Array, ring: int) -> None:
+        """Let the helpers begin with a batch whose parts are written down."""
+        self.table = self.tables[ring]
         box = self.crew.team.mailbox
         box[team.SHARDS] = self._at[ring]
-        box[team.MARKS : team.BASE + 1] = handle(marks), len(marks), len(self._parts), handle(lows)
+        box[team.MARKS : team.BASE + 1] = handle(marks), len(marks), len(self.parts), handle(lows)
         self._dirty = True
         self.crew.team.announce(len(marks))
 
     def finish(self, marks: NDArray[np.int32], told: Array) -> tuple[int, list[int]]:
         """Have all shards done; returns how many results there are, and shards that have done nothing."""
-        made = self.crew.team.lead(told)
+        return self.complete(self.crew.team.lead(told), marks, told)
+
+    def complete(self, made: int, marks: NDArray[np.int32], told: Array) -> tuple[int, list[int]]:
+        """The same when all have done what kernels can do; ``made`` is what they say of it."""
         untouched = []
         if made < 0:
             for c, shard in enumerate(self.crew.shards):
                 while self.table[c, kernels.STATUS] in (kernels.BEGINNING, kernels.RUNNING):
                     self._assist(shard, self.table[c], self._floor[c])
-                    kernels.step(self.table[c], self._parts, self._dimensions, marks, self.crew.begun[0])
+                    kernels.step(self.table[c], self.parts, self._dimensions, marks, self.crew.begun[0])
                 if self.table[c, kernels.STATUS] == kernels.UNTOUCHED:
                     untouched.append(c)
             told[:, 1] = self.table[:, kernels.MADE]

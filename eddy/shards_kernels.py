@@ -47,8 +47,8 @@ before it - and its slots, or 0 where the window never ends; rows it got so far;
 FRESH, UNTOUCHED, BEGINNING, RUNNING, DONE = range(5)
 
 PART_ROWS, PART_EVENTS, PART_KEPT, PART_FIRST, PART_DIMENSIONS, PART_CLASSES, PART_KEYS = range(7)
-"""A stream in a batch: its rows, handles of their events and of flags of those that count, or 0; the number of its
-first row; how many dimensions and classes it has; handles of its keys."""
+"""A stream in a batch: its rows, where their events are, and flags of those that count, or 0; the number of its first
+row; how many dimensions and classes it has; where its keys are."""
 
 DIMENSION = 3
 """A dimension of a stream: which of the stream's keys, or -1 for the row number; its salt; its number in all."""
@@ -109,6 +109,18 @@ _set_long, _set_int, _set_byte = _writing(64), _writing(32), _writing(8)
 _table, _lines = nb.int64[:, ::1], nb.int64[:, :, ::1]
 
 
+@kernel(nb.void(_table), stamp=STAMP)
+def look_up(parts):  # type: ignore[no-untyped-def]
+    """Put the addresses of a batch's arrays in the place of their handles."""
+    for s in range(parts.shape[0]):
+        if parts[s, PART_ROWS] != 0:
+            parts[s, PART_EVENTS] = data_of(parts[s, PART_EVENTS])
+            if parts[s, PART_KEPT] != 0:
+                parts[s, PART_KEPT] = data_of(parts[s, PART_KEPT])
+            for k in range(parts[s, PART_CLASSES]):
+                parts[s, PART_KEYS + k] = data_of(parts[s, PART_KEYS + k])
+
+
 @kernel(nb.void(_table, nb.int64[::1], nb.int64[::1], nb.int64), stamp=STAMP, makes_arrays=True)
 def _test(dimensions, own, bounds, flags):  # type: ignore[no-untyped-def]
     """Which rows of a stream are the shard's own: a byte for each."""
@@ -116,13 +128,12 @@ def _test(dimensions, own, bounds, flags):  # type: ignore[no-untyped-def]
     for j in range(n):
         _set_byte(flags, j, 1)
     if own[PART_KEPT] != 0:
-        kept = data_of(own[PART_KEPT])
         for j in range(n):
-            _set_byte(flags, j, _byte_at(kept, j))
+            _set_byte(flags, j, _byte_at(own[PART_KEPT], j))
     for d in range(own[PART_DIMENSIONS]):
         source, salt, which = dimensions[d, 0], dimensions[d, 1], dimensions[d, 2]
         low, high = bounds[2 * which], bounds[2 * which + 1]
-        keys = data_of(own[PART_KEYS + source]) if source >= 0 else 0
+        keys = own[PART_KEYS + source] if source >= 0 else 0
         for j in range(n):
             h = spread(_long_at(keys, j) if keys != 0 else first + j, salt)
             _set_byte(flags, j, _byte_at(flags, j) & np.int64(low <= h) & np.int64(h < high))
@@ -137,7 +148,7 @@ def _choose(own, line, flags, hits, local):  # type: ignore[no-untyped-def]
     n, first, places, events, p = (
         own[PART_ROWS],
         own[PART_FIRST],
-        data_of(own[PART_EVENTS]),
+        own[PART_EVENTS],
         line[EVENTS],
         np.int64(0),
     )
@@ -155,7 +166,7 @@ def _choose(own, line, flags, hits, local):  # type: ignore[no-untyped-def]
             p += _byte_at(flags, j)
         _set_int(ranks, (first + n) & mask, local + p)
     for k in range(own[PART_CLASSES]):
-        keys, into, p = data_of(own[PART_KEYS + k]), line[KEYS + k], np.int64(0)
+        keys, into, p = own[PART_KEYS + k], line[KEYS + k], np.int64(0)
         for j in range(n):
             _set_long(into, p, _long_at(keys, j))
             p += _byte_at(flags, j)

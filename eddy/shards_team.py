@@ -154,6 +154,11 @@ class Team:
             threading.Thread(target=_help, args=arguments, name=f"eddy-{number}", daemon=True).start()
         self._end = weakref.finalize(self, _dismiss, self.mailbox, self._bell)
 
+    @property
+    def address(self) -> int:
+        """By which kernels know it."""
+        return self._address
+
     def announce(self, events: int) -> None:
         """Helpers may begin with the shards that the mailbox names, unless there is too little to do."""
         if events < FEW:

@@ -29,13 +29,19 @@ class Steering:
         self.decided = 0
         """Events before the policy was last asked."""
 
+    @property
+    def due(self) -> bool:
+        """Whether it is time to ask the policy."""
+        routing = self._engine.routing
+        if routing.period is None or self.frozen:
+            return False
+        return self._engine._events - self.decided >= routing.period or self._worked(routing.work)
+
     def decide(self) -> None:
         """Before a push, when the results of the last are handed out: the policy may choose another plan."""
+        if not self.due:
+            return
         engine, routing = self._engine, self._engine.routing
-        if routing.period is None or self.frozen:
-            return
-        if engine._events - self.decided < routing.period and not self._worked(routing.work):
-            return
         self.decided = engine._events
         if engine.query.minus and routing.joins_only:
             return

@@ -230,6 +230,15 @@ class Suspension:
         """All edges rest, and nothing waits: nothing is to be done until one of them has rested."""
         self._asleep = self._slept = min(edge.resting for edge in self._edges)
 
+    @property
+    def asleep(self) -> bool:
+        """Whether nothing is to be done in the next batch, nor at its beginning."""
+        return self._asleep > 1 and self._loaded
+
+    def passed(self) -> None:
+        """A batch has passed while nothing was to be done."""
+        self._asleep -= 1
+
     def _wake_up(self) -> None:
         for unit in self.units:
             for edge in unit.edges:

@@ -29,6 +29,28 @@ def _address(array: Any) -> int:
 handle = id if _FAST else _address
 """The number by which a kernel knows an array: see `data_of`."""
 
+TYPE, DIMENSIONS, SHAPE, DTYPE, FLAGS = _DATA - 8, _DATA + 8, _DATA + 16, _DATA + 40, _DATA + 48
+"""Where an array object has, besides its data: its class, the number of its dimensions (32 bits), where its shape is,
+its dtype, and its flags (32 bits)."""
+
+PLAIN = 0x501
+"""Flags of an array that is contiguous, aligned and writeable."""
+
+
+def _is_known(array: Any) -> bool:
+    """Whether the array's fields are where they are thought to be."""
+    long, short = ctypes.c_size_t.from_address, ctypes.c_int32.from_address
+    at = id(array)
+    return (
+        (long(at + TYPE).value, long(at + DTYPE).value) == (id(type(array)), id(array.dtype))
+        and (short(at + DIMENSIONS).value, short(at + FLAGS).value) == (array.ndim, array.flags.num)
+        and long(long(at + SHAPE).value).value == array.shape[0]
+    )
+
+
+OPEN = _FAST and all(map(_is_known, (*_PROBES, np.ones((3, 2)), np.ones(8, np.int16)[::2])))
+"""Whether kernels may read those fields of an array that is given by its handle."""
+
 
 @intrinsic
 def data_of(typingctx: Any, handle: Any) -> Any:

@@ -9,7 +9,6 @@ import numba as nb
 import numpy as np
 
 from stairs.kernel import kernel
-from stairs.key_kernels import following
 from stairs.layout import (
     BASE,
     FLAGS,
@@ -24,7 +23,7 @@ from stairs.layout import (
     STATE,
     TAIL,
 )
-from stairs.probe_kernels import bucket
+from stairs.probe_kernels import bucket, following
 from stairs.program_kernels import state_at
 
 STEPS = 4

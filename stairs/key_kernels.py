@@ -21,7 +21,7 @@ from stairs.layout import (
     TAIL,
 )
 from stairs.prefetch import prefetch
-from stairs.probe_kernels import AHEAD, NEAR, bucket
+from stairs.probe_kernels import AHEAD, NEAR, bucket, following
 
 
 @part
@@ -30,17 +30,6 @@ def mix(key, other):
     x = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(other)
     x = (x ^ (x >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
     return np.int64(x ^ (x >> np.uint64(29)))
-
-
-@part
-def following(older, low):
-    """Where a link to ``older`` leads: no further back than just below the low-water id ``low``.
-
-    So that a 32-bit id cannot come round and look live again. This is ``low + max(older - low, -1)`` without a branch,
-    which could not be predicted: compilers make one of ``max``.
-    """
-    ahead = np.int32(older - low)
-    return np.int32(low + (ahead | (ahead >> np.int32(31))))
 
 
 @kernel(nb.void(LONGS, LONGS))

@@ -35,9 +35,11 @@ AGES_AT, FIRST_AGE, LAST_AGE = 16, 17, 18
 """Where a STAIR's ages are, and which of them count: see `begin_kernels`."""
 LIMIT = 19
 """Slots that are used between batches: fewer than there are, if a burst has left more than the usual load needs."""
-WAITING = 20
+LINKED = 20
+"""Where the part of the delta ends whose entries are in their chains already."""
+WAITING = 21
 """Of a blacklist: entries that wait; some of them may be dead."""
-META_FIELDS = 21
+META_FIELDS = 22
 
 MAX_CAPACITY = 1 << 30
 

@@ -4,6 +4,9 @@ Both kernels append each match straight into the ring above, with the source's k
 full and are called again with the same cursor and list: ``cursor`` holds the next source id, the end of the source
 range, and how far the work at hand has come.
 
+With ``cursor[LINKING]`` a probe also puts each match into the chain of its key, as `key_kernels.link` does: while the
+record is at hand, instead of in a second pass.
+
 ``ordered`` kernels are for arriving entries: a match must be older than the source's latest event and live at it, so
 that each pair is found once, from its later side. ``marks[e]`` are the low-water rows at event e.
 
@@ -41,8 +44,11 @@ from stairs.prefetch import prefetch
 BLOCK, FEW = 512, 3
 """Source entries that take their steps together; when so few are left, each goes to the end of its chain at once."""
 
-AHEAD, NEAR = 16, 1 << 16
+AHEAD, NEAR = 64, 1 << 16
 """How far ahead bucket heads are asked for; no more than NEAR of them are in the cache anyway."""
+
+LINKING = 4
+"""The field of a cursor that says whether matches are linked."""
 
 PROBE = nb.int64(STATE, STATE, STATE, LONGS, LONGS, RECORDS, LONGS, RECORDS)
 
@@ -57,6 +63,17 @@ def bucket_of(key, shift):
 def bucket(low, high, shift):
     """The same for a key in two halves."""
     return bucket_of((np.uint64(np.uint32(high)) << np.uint64(32)) | np.uint64(np.uint32(low)), shift)
+
+
+@part
+def following(older, low):
+    """Where a link to ``older`` leads: no further back than just below the low-water id ``low``.
+
+    So that a 32-bit id cannot come round and look live again. This is ``low + max(older - low, -1)`` without a branch,
+    which could not be predicted: compilers make one of ``max``.
+    """
+    ahead = np.int32(older - low)
+    return np.int32(low + (ahead | (ahead >> np.int32(31))))
 
 
 def probing(own: int, other: int, ordered: bool) -> Any:
@@ -76,8 +93,9 @@ def probing(own: int, other: int, ordered: bool) -> Any:
         """
         srec, _, sevents, smeta = source
         trec, theads, tevents, tmeta = target
-        orec, _, oevents, ometa = out
+        orec, oheads, oevents, ometa = out
         smask, tmask, omask = srec.shape[0] - 1, trec.shape[0] - 1, orec.shape[0] - 1
+        linking, oshift, olow = cursor[LINKING] != 0, ometa[SHIFT], np.int32(ometa[LOW])
         fixed = own > 0
         sources = own if fixed else srec.shape[1] - ROWS
         targets = other if fixed else trec.shape[1] - ROWS
@@ -120,6 +138,8 @@ def probing(own: int, other: int, ordered: bool) -> Any:
                     put(waiting, active, offset)
                     put(waiting, second + active, found)
                     here = np.int32(found - tlow)
+                    if linking:
+                        prefetch(oheads, bucket_of(key, oshift))
                     if ordered:
                         here |= get(sevents, np.int64(offset))  # a row that is not kept finds nothing
                     active += np.int64(here >= 0)
@@ -158,11 +178,17 @@ def probing(own: int, other: int, ordered: bool) -> Any:
                                 get(srec, s + ROWS + j) - get(marks, moment + streams[targets + j])
                             )
                     match = (get_key(trec, t) == key) & (behind >= 0) & (theirs < event if ordered else True)
-                    following = get(trec, t + NEXT)
-                    prefetch(trec, np.int64(following & tmask))
+                    older_one = get(trec, t + NEXT)
+                    prefetch(trec, np.int64(older_one & tmask))
                     o = (tail & omask) * owidth
                     put_key(orec, o, key)
-                    put(orec, o + NEXT, np.int32(tail))
+                    if linking:
+                        head = bucket_of(key, oshift)
+                        first_one = get(oheads, head)
+                        put(orec, o + NEXT, following(first_one, olow))
+                        put(oheads, head, np.int32(tail) if match else first_one)
+                    else:
+                        put(orec, o + NEXT, np.int32(tail))
                     if fixed:
                         put(orec, o + place0, get(srec, s + ROWS))
                         if own >= 2:
@@ -188,14 +214,14 @@ def probing(own: int, other: int, ordered: bool) -> Any:
                     put(oevents, tail - obase, event if ordered else max(event, theirs))
                     tail += np.int64(match)
                     # The ids of a leaf are its rows, in order: there the first dead row ends the chain.
-                    alive = np.int32(following - tlow)
+                    alive = np.int32(older_one - tlow)
                     if ordered and leaf:
-                        alive |= np.int32(following - floor)
+                        alive |= np.int32(older_one - floor)
                     if not few or alive < 0 or tail == end:
                         break
-                    found = following
+                    found = older_one
                 put(waiting, left, np.int32(offset))
-                put(waiting, second + left, following)
+                put(waiting, second + left, older_one)
                 left += np.int64(alive >= 0)
                 a += 1
             while a < active:

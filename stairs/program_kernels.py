@@ -28,6 +28,7 @@ from stairs.layout import (
     FROM,
     HEADS,
     HOLES,
+    LINKED,
     LONGS,
     LOW,
     META_FIELDS,
@@ -40,7 +41,7 @@ from stairs.layout import (
     USUAL,
     WIDTH,
 )
-from stairs.probe_kernels import ARRIVING, SCAN_ARRIVING
+from stairs.probe_kernels import ARRIVING, LINKING, SCAN_ARRIVING
 
 BEGIN, JOIN, END, FETCH, NUMBER, LINK, ASK = range(7)
 """Instructions. BEGIN and END enclose the joins into one ring, whose delta is what they appended; FETCH and NUMBER
@@ -48,7 +49,8 @@ give the delta its keys; LINK puts it into its chains; ASK is always left to the
 
 OPERATION, OUT, SOURCE, TARGET, KIND, PLACE, STREAMS, MIXED = range(8)
 """Columns of an instruction: rings by the address of their meta, arrays by their own. FETCH: SOURCE is the component,
-TARGET the leaf. NUMBER: SOURCE is the component."""
+TARGET the leaf. NUMBER: SOURCE is the component. JOIN: MIXED is 1 if its matches have the key by which they are stored,
+so that they can be linked as they are found."""
 AFTER, UPTO = 8, 9
 """Which part of the source's delta a join takes, in WHOLE-ths: from AFTER to UPTO."""
 PROBES, MATCHES = 10, 11
@@ -71,7 +73,7 @@ def kind_of(sources: int, targets: int, nested: bool) -> int:
 PROBE_1_1, PROBE_1_2, PROBE_2_1 = ARRIVING[1, 1], ARRIVING[1, 2], ARRIVING[2, 1]
 PROBE_3_1, PROBE_1_3, PROBE_ANY = ARRIVING[3, 1], ARRIVING[1, 3], ARRIVING[0, 0]
 
-RESUMED, MATCHED = 4, 5
+RESUMED, MATCHED = LINKING + 1, LINKING + 2
 """Fields of the cursor after those of a probe: 1 if the run goes on in the middle of a join; all matches so far."""
 
 
@@ -148,7 +150,7 @@ def run(program, at, stop, results, marks, cursor, waiting):
         out = order[OUT] if order[OUT] != 0 else results
         meta = meta_at(out)
         if operation == BEGIN:
-            meta[FROM] = meta[TO] = meta[TAIL]
+            meta[FROM] = meta[TO] = meta[LINKED] = meta[TAIL]
         elif operation == JOIN:
             if cursor[RESUMED] == 0:
                 source = meta_at(order[SOURCE])
@@ -159,10 +161,16 @@ def run(program, at, stop, results, marks, cursor, waiting):
                 if meta_at(order[TARGET])[HOLES] != 0:
                     return at
                 cursor[0], cursor[1], cursor[2], cursor[3] = first, last, 0, 0
+                # Once some entry is left for LINK, all that follow are: it takes the rest of the delta.
+                cursor[LINKING] = (
+                    order[MIXED] & np.int64(meta[HOLES] == 0) & np.int64(meta[LINKED] == meta[TAIL])
+                )
                 order[PROBES] += last - first
             cursor[RESUMED] = 1
             before = meta[TAIL]
             done = join(order, out, marks, cursor, waiting)
+            if cursor[LINKING] != 0:
+                meta[LINKED] = meta[TAIL]
             order[MATCHES] += meta[TAIL] - before
             cursor[MATCHED] += meta[TAIL] - before
             if done == 0:
@@ -181,7 +189,7 @@ def run(program, at, stop, results, marks, cursor, waiting):
             elif meta[HOLES] != 0:
                 return at
             else:
-                link(state_at(out), meta[FROM], meta[TO], none)
+                link(state_at(out), meta[LINKED], meta[TO], none)
         at += 1
     return at
 

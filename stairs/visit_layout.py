@@ -74,7 +74,7 @@ and which components must be alike in which leaves, where a key is a mix of seve
 STEP = 10
 
 # The desk.
-ROWS_AT, MOMENTS_AT, ENTERED, BROUGHT, LEFT, LACKED = 0, 1, 2, 22, 3, 4
+ROWS_AT, MOMENTS_AT, ENTERED, BROUGHT, LEFT, LACKED = 0, 1, 2, 19, 3, 4
 """Entries at hand, the events at which they are judged, how many there are; those to be judged, and those that lack
 nothing so far; those that were just found to lack something (-1: not yet looked)."""
 SPACE, FLAGS_AT, COPIES_AT, ZEROS_AT = 5, 6, 7, 8
@@ -84,11 +84,11 @@ PAST_AT, CARRIED, START, STOP, FIRST, RESUMED_AT = 9, 10, 11, 12, 13, 14
 whether it is to be resumed."""
 COMPLETE = 15
 """Whether no STAIR has holes."""
-CURSOR = 16
-"""Of a join: four numbers."""
-KEYS_AT, KEYS, WISHES_AT = 20, 21, 23
+KEYS_AT, KEYS, WISHES_AT = 16, 17, 18
 """Room for keys that are looked up together, how many; and for those of the entries at hand."""
-DESK = 24
+CURSOR = 20
+"""Of a join, to the end: four numbers, and that nothing is linked on the way."""
+DESK = 25
 
 LACKING, MARKED = 2, 3
 """Flags of an entry for which something is missing; and at which edge, the first or a later one."""

@@ -10,7 +10,6 @@ import numpy as np
 
 from stairs.flat import get_key
 from stairs.kernel import kernel, part
-from stairs.key_kernels import following
 from stairs.layout import (
     BASE,
     FLAGS,
@@ -27,7 +26,7 @@ from stairs.layout import (
     TAIL,
 )
 from stairs.prefetch import prefetch
-from stairs.probe_kernels import bucket_of
+from stairs.probe_kernels import bucket_of, following
 from stairs.recipe_kernels import RECIPE, read_column
 from stairs.ring_kernels import is_live
 

@@ -710,7 +710,7 @@ def test_an_engine_that_broke_in_a_batch_says_so(monkeypatch):
         raise RuntimeError("full")
 
     engine = eddy.Eddy(query())
-    monkeypatch.setattr(engine._router, "run", failing)
+    monkeypatch.setattr(engine._output, "of", failing)  # whichever way the batch takes
     with pytest.raises(RuntimeError, match="full"):
         engine.push("A", batch([1]))
     with pytest.raises(eddy.StateError, match="full"):

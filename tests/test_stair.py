@@ -61,7 +61,7 @@ def read(ring, start=None):
 def join(source, target, out, place, marks, ordered=True, nested=False, span=None, ours=()):
     """Probe to the end, making room as the router does."""
     kernel = join_for(source.components, target.components, nested, ordered)
-    cursor = np.array([*(span or (source.base, source.tail)), 0, 0], np.int64)
+    cursor = np.array([*(span or (source.base, source.tail)), 0, 0, 0], np.int64)
     waiting = np.zeros((2, BLOCK + 1), np.int32)
     streams = target.streams if ordered else np.array([*target.streams, *ours], np.int64)
     while not kernel(source.state, target.state, out.state, place, streams, marks, cursor, waiting):
@@ -324,7 +324,7 @@ def test_a_probe_that_stops_goes_on_where_it_was(shape, sources, keys, most, nes
     out = Ring(sum(shape), hashed=False)
     out.limit(most)
     kernel = join_for(*shape, nested, True)
-    cursor = np.array([probing.source.base, probing.source.tail, 0, 0], np.int64)
+    cursor = np.array([probing.source.base, probing.source.tail, 0, 0, 0], np.int64)
     waiting, marks = np.zeros((2, BLOCK + 1), np.int32), probing.marks.astype(np.int32)
     found, done = Counter(), 0
     while not done:

@@ -1,0 +1,59 @@
+"""The express lane of an engine whose rows are dealt out to several shards."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from eddy import express_crew_kernels as kernels
+from eddy.express_kernels import MOST
+from eddy.express_lane import Lane
+from eddy.intake import Part
+from eddy.shards_fast import Fast
+from eddy.types import Column
+
+if TYPE_CHECKING:
+    from eddy.engine import Eddy
+
+
+class CrewLane(Lane):
+    """The arrays of an engine with shards, as long as these are in step with their tables."""
+
+    def __init__(self, engine: Eddy, fast: Fast) -> None:
+        super().__init__(engine)
+        self._fast = fast
+        self._box[MOST] = min(int(self._box[MOST]), fast.most)
+        self._key_columns = np.zeros((len(self._keys), max(map(len, self._keys))), np.int64)
+        for s, keys in enumerate(self._keys):
+            self._key_columns[s, : len(keys)] = list(keys.values())
+        self._lows, self._counts = self.before
+
+    def fits(self) -> bool:
+        return self._router.fast is self._fast and super().fits()
+
+    def run(self, ring: int) -> None:
+        crew = self._router
+        self._watch_windows()
+        while not kernels.deal(self._box, self._fast.parts, self._key_columns):
+            self._lowwater.resize()
+            self._watch_windows()
+        crew.begin(self._ends[0], self._lows, self._counts, ring)
+        marks, told = self._marks[: self.events], crew.questions()
+        self._fast.call(marks, self._lows, ring)
+        made = kernels.finish(self._box, crew.team.address, told)
+        crew.taken(made, told, marks, ring, self._parts)
+        self._held = []
+
+    def _parts(self) -> list[Part]:
+        """The batch as the long way has it."""
+        parts, held, start = [], iter(self._held), 0
+        for s, stream in enumerate(self._engine.query.streams.values()):
+            rows, first, *_ = self._streams[s].tolist()
+            values = next(held) if self._given[first] else ()
+            if rows:
+                columns = {name: Column(column) for name, column in zip(stream.columns, values, strict=True)}
+                keys = {c: values[place - first] for c, place in self._keys[s].items()}
+                parts.append(Part(s, columns, keys, None, self._places[start : start + rows]))
+                start += rows
+        return parts

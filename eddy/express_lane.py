@@ -1,0 +1,217 @@
+"""What the kernels of the express lane are told of an engine: where its arrays are, and what a batch must look like."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eddy import express_kernels as kernels
+from eddy.tracks import RESULT_RINGS
+
+if TYPE_CHECKING:
+    from eddy.engine import Eddy
+
+NDARRAY = id(np.ndarray)
+
+LARGEST = 1 << 14
+"""Events of a batch that there is room for: beyond that what Python costs is next to nothing."""
+
+EARLIEST = int(np.iinfo(np.int64).min)
+
+
+class Lane(ABC):
+    """An engine's arrays as far as every batch needs them: its columns, its windows, its payload."""
+
+    def __init__(self, engine: Eddy) -> None:
+        query = engine.query
+        self._engine, self._lowwater = engine, engine._lowwater
+        self._router = engine._router
+        n, most = len(query.names), min(engine.batch_size, LARGEST)
+        self.columns: list[tuple[str, Any, tuple[int, ...]]] = []
+        """For each stream its name, what gets its columns out of a batch, and handles where it has no batch."""
+        self._streams = np.zeros((n, kernels.CAPACITY + 1), np.int64)
+        self._keys: list[dict[int, int]] = []
+        """For each stream the columns that are its keys, by key class."""
+        columns: list[tuple[int, int, int]] = []
+        for s, (name, stream) in enumerate(query.streams.items()):
+            names = list(stream.columns)
+            columns_of: Any = itemgetter(*names) if len(names) > 1 else _only(names[0])
+            self.columns.append((name, columns_of, (0,) * len(names)))
+            time_at = names.index(stream.time) if query.timed and stream.time is not None else -1
+            self._streams[s] = 0, len(columns), len(names), time_at, 0
+            own = engine._intake.own_columns(name)
+            self._keys.append({c: len(columns) + names.index(member) for c, member in own})
+            columns += [(id(kind.direct), 0, 0) for kind in stream.columns.values()]
+        self._columns, self._given = np.array(columns, np.int64), np.zeros(len(columns), np.int64)
+        self.order, self._places = np.empty(most, np.int32), np.empty(most, np.int32)
+        self.times = np.empty(most, np.int64) if query.time_windows else None
+        """Stream and time of each event; None: no window uses time."""
+        self._marks, self._times = np.empty((0, n), np.int32), np.empty(0, np.int64)
+        """The windows' arrays, which are asked for with the first batch."""
+        self.before = np.empty((2, n), np.int64)
+        """Low-water rows, and next rows, before the batch."""
+        self._ends = np.empty((2, n), np.int32)
+        self.events = 0
+        self._held: list[Any] = []
+        """The columns of a batch, by stream."""
+        self._versions: list[int] = []
+        """Of the payload's rings."""
+        self._box = box = np.zeros(kernels.FIELDS, np.int64)
+        box[kernels.MOST], box[kernels.WIDTH], box[kernels.TIMED] = most, n, query.time_windows
+        box[kernels.COLUMN_COUNT] = len(columns)
+        self._tell(
+            {
+                kernels.STREAMS: self._streams,
+                kernels.COLUMNS: self._columns,
+                kernels.GIVEN: self._given,
+                kernels.ORDER: self.order,
+                kernels.PLACES: self._places,
+                kernels.TIMES: self._given if self.times is None else self.times,
+                kernels.WINDOWS: self._lowwater.table,
+                kernels.BEFORE: self.before,
+                kernels.ENDS: self._ends,
+            }
+        )
+        self._place()
+
+    def _tell(self, arrays: dict[int, NDArray[Any]]) -> None:
+        """Write where arrays are into the box."""
+        for place, array in arrays.items():
+            self._box[place] = array.ctypes.data
+
+    @property
+    def nbytes(self) -> int:
+        """What it holds besides the engine's arrays."""
+        return self.order.nbytes + self._places.nbytes + (0 if self.times is None else self.times.nbytes)
+
+    def fits(self) -> bool:
+        """Whether it is still about the engine as it is."""
+        engine = self._engine
+        return (
+            engine._router is self._router
+            and [stream.payload.version for stream in engine._streams] == self._versions
+        )
+
+    def _place(self) -> None:
+        """Tell where the rings of the payload are."""
+        payloads = [stream.payload for stream in self._engine._streams]
+        self._versions = [payload.version for payload in payloads]
+        streams = self._engine.query.streams.values()
+        for s, (stream, payload) in enumerate(zip(streams, payloads, strict=True)):
+            first = self._streams[s, kernels.FIRST]
+            self._streams[s, kernels.CAPACITY] = payload.capacity
+            for c, name in enumerate(stream.columns):
+                ring = payload.rings.get(name)
+                if ring is not None:
+                    self._columns[first + c, kernels.RING :] = ring.ctypes.data, ring.itemsize
+
+    def _watch_windows(self) -> None:
+        """Tell where the windows' arrays are, if that has changed."""
+        marks, rings = self._lowwater.room(len(self.order)), self._lowwater.rings
+        if marks is not self._marks or rings is not self._times:
+            self._marks, self._times = marks, rings
+            self._tell({kernels.MARKS: marks, kernels.RINGS: rings})
+            self._box[kernels.RING_SLOTS] = len(rings)
+
+    def admit(self, handles: list[int], held: list[Any], now: int | None) -> bool:
+        """Check and merge a batch; False, and nothing has changed, if kernels cannot take it as it is.
+
+        ``held`` are the columns that the handles are of, by stream.
+        """
+        self._given[:], self._held = handles, held
+        self._box[kernels.NOW] = EARLIEST if now is None else now
+        self.events = kernels.admit(self._box, NDARRAY)
+        return self.events >= 0
+
+    def make_room(self, oldest: list[int]) -> None:
+        """Let the payload take the batch in; rows below ``oldest`` may be forgotten."""
+        rows, streams = self._streams[:, kernels.ROWS].tolist(), self._engine._streams
+        for stream, low, n in zip(streams, oldest, rows, strict=True):
+            stream.payload.reserve_plain(low, n)
+        if [stream.payload.version for stream in streams] != self._versions:
+            self._place()
+
+    @abstractmethod
+    def run(self, ring: int) -> None:
+        """Process what was admitted; results go to this ring."""
+
+
+class RouterLane(Lane):
+    """The arrays of an engine with one router: besides, its leaves and the program of its plan."""
+
+    def __init__(self, engine: Eddy) -> None:
+        super().__init__(engine)
+        router, box = engine._router, self._box
+        self._track = router.tracks[0]
+        self._program = self._track.program
+        self._stairs = [stream.version for stream in router.streams]
+        """Versions of the streams' leaves."""
+        leaves = [
+            (leaf.address, self._keys[s][key.classes[0]], s)
+            for s, stream in enumerate(router.streams)
+            for key, leaf in stream.stairs.items()
+        ]
+        self._leaves = np.array(leaves, np.int64).reshape(-1, kernels.OF + 1)
+        self._begin = [router._beginning(ring)[0] for ring in range(RESULT_RINGS)]
+        self._leading = router._beginning(0)[1]
+        self._results = [
+            (ring.address, begin.ctypes.data) for ring, begin in zip(router.results, self._begin, strict=True)
+        ]
+        """For each of the rings for results, where it is and where the rings are that begin with it."""
+        self._tell(
+            {
+                kernels.LEAVES: self._leaves,
+                kernels.PROGRAM: self._program.table,
+                kernels.CURSOR: router._cursor,
+                kernels.WAITING: router._waiting,
+                kernels.BEGIN: self._begin[0],
+            }
+        )
+        box[kernels.LEAF_COUNT], box[kernels.LINES] = len(leaves), len(self._begin[0])
+        box[kernels.STOP], box[kernels.BLOCK] = len(self._program.table), router._waiting.shape[1]
+
+    def fits(self) -> bool:
+        tracks, streams = self._router.tracks, self._router.streams
+        return (
+            super().fits()
+            and self._router.at_ease
+            and len(tracks) == 1
+            and tracks[0] is self._track
+            and self._track.program is self._program
+            and [stream.version for stream in streams] == self._stairs
+        )
+
+    def run(self, ring: int) -> None:
+        router, box = self._router, self._box
+        self._watch_windows()
+        box[kernels.RESULTS], box[kernels.BEGIN] = self._results[ring]
+        stage = kernels.process(box)
+        while stage != kernels.DONE:
+            self._assist(stage, ring)
+            stage = kernels.process(box)
+        router.taken(self._ends[0], self._marks[: self.events], self._lowwater.counts.copy())
+
+    def _assist(self, stage: int, ring: int) -> None:
+        """Do what stopped a batch."""
+        box, router, at = self._box, self._router, int(self._box[kernels.AT])
+        if stage == kernels.TIMING:
+            self._lowwater.resize()
+            self._watch_windows()
+        elif stage == kernels.BEGINNING:
+            self._track.every_stair[at - self._leading].make_room(self._ends[0])
+            box[kernels.AT] += 1
+        elif stage == kernels.STORING:
+            address, _, s = self._leaves[at].tolist()
+            (leaf,) = (found for found in router.streams[s].stairs.values() if found.address == address)
+            leaf.reserve(int(self._streams[s, kernels.ROWS]))
+        else:
+            box[kernels.AT] = router._assist(self._track, at, router.results[ring])
+
+
+def _only(name: str) -> Any:
+    """What gets a single column out of a batch, as a tuple."""
+    return lambda batch: (batch[name],)
