@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from policies import Feedback
 
 LATE, SOME, SELDOM = 1, 32, 8
-"""Rows in the windows are judged again when one in so many of them is new, but not for fewer new rows than SOME, nor
-sooner than SELDOM batches after the last time: rows that leave their windows so soon need not be hidden before."""
+"""Rows in the windows are judged again when one in so many of them is new, but not for fewer new rows than SOME; and
+not where that happens within SELDOM batches, since rows that leave their windows so soon need not be hidden before."""
 
 RELEASED, PART = 16, 256
 """Of what waits at an edge that rests, so many entries come back with a batch, or one in so many if that is more. (More
@@ -220,9 +220,10 @@ class Suspension:
             count = max(RELEASED, edge.blacklist.waiting // PART)
             self.visits.judge_anew(unit, edge.wake_some(floor[0], count))
         self._since += 1
-        if self._new > self._enough and self._since >= SELDOM:
+        if self._new > self._enough:
+            late = self._since >= SELDOM and self.visits.whole
             self._new, self._since, self._enough = 0, 0, max(SOME, int((counts - lows).sum()) // LATE)
-            if self.visits.whole:
+            if late:
                 suspend_late(self.units, floor)
         self.visits.seconds += self.clock() - start
 

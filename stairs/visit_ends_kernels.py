@@ -33,17 +33,20 @@ from stairs.visit_layout import (
     EDGES_AT,
     JUDGED,
     LACKING,
+    LIMIT,
     LOOKED,
     MADE,
     MADE_IN_ALL,
     MARKED,
     NANOSECONDS,
+    SEEN,
     SIZE,
     SOURCE,
     SPENT,
     SPENT_IN_ALL,
     STAIR,
     UNIT,
+    WANTED_IN,
     WEIGHT,
     WOKEN,
 )
@@ -63,6 +66,9 @@ def begin_visits(units, edges, lows, counts):
         meta[WAITING] = min(meta[WAITING], meta[TAIL] - meta[LOW])
         left += meta[WAITING]
         if edge[CLOSED_AT] != 0 and edge[SIZE] > 0 and edge[AWAKE] != 0:
+            # What was moved to make room has another number now, but is in the sieve already.
+            ring = meta_at(edge[WANTED_IN])
+            edge[LIMIT] += ring[BASE] - min(ring[BASE], max(ring[LOW], edge[SEEN]))
             turn(edge, lows, counts)
     return left
 
