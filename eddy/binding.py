@@ -5,7 +5,7 @@ Nothing is compiled here: a plan is data.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -64,8 +64,8 @@ class Halt:
     recipe: Recipe
     shadow: Stair | None = None
     """A STAIR that is being completed beside ``stair``, to take its place: it gets the same entries."""
-    visit: Callable[[], None] | None = None
-    """What is done with the entries of a batch before they are stored."""
+    visits: Sequence[Any] = ()
+    """What is done with the entries of a batch before they are stored: see `eddy.program.Visit`."""
 
 
 class Binder:

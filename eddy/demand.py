@@ -97,6 +97,10 @@ class Designer:
         plan = self.track.plan
         schedule = self._orderings() if isinstance(plan, Orderings) else list(self._tree(plan, []))
         self._keep_static()
+        units = {unit.streams: unit for unit in self.units}
+        for streams, sibling in self._siblings.items():
+            if self.policy.hesitates and (sibling,) < streams and units[sibling,].edges:
+                units[streams].senior = units[sibling,]
         return self.units, schedule
 
     def _keep_static(self) -> None:

@@ -13,23 +13,43 @@ from eddy.blacklist import Blacklist, Rows
 from eddy.itinerary import Streams
 from eddy.leaf import StreamState
 from eddy.payoff import MANY
-from eddy.presence import Flags, Marks, Moments, Presence
-from stairs import Stair
+from eddy.presence import Presence
+from stairs import Ring, Stair
+from stairs import visit_layout as layout
+from stairs.judging_kernels import expect, is_ready, suspend
+from stairs.ring import power_of_two
+
+Marks = NDArray[np.int32]
+Moments = NDArray[np.int32]
+Flags = NDArray[np.uint8]
+Keys = NDArray[np.int64]
 
 ROW = 0.05
 """What it takes to make a row known to others, where all else that is done for an event takes 1."""
 
+STEADY = 32_768
+"""Partners are counted again when no fewer rows have come: it takes about as long as a short batch."""
+
 SEEN = 4
 """A fan-out is seen only where one entry in so many can be found: that of the last few says little."""
 
-FEW = 32
-"""What waits is judged again, instead of looking for what has come, where that is so many times as much."""
+BLOCK = 128
+"""Keys that are looked up together."""
 
-UNUSUAL = 4
-"""On a shared machine a thread may have to wait: no more than so many times what is usual counts."""
+NANO, MILLION = 1e-9, 1_000_000
+"""Kernels count nanoseconds, and millionths."""
 
-LACKING = 2
-"""Flag of an entry for which something is missing, at the first edge; at the next one it is one more."""
+
+def _counter(place: int, text: str) -> property:
+    """A number that kernels count."""
+
+    def get(self: Edge | Unit) -> int:
+        return int(self.row[place])
+
+    def set_(self: Edge | Unit, value: int) -> None:
+        self.row[place] = value
+
+    return property(get, set_, doc=text)
 
 
 @define(eq=False)
@@ -51,76 +71,69 @@ class Edge:
     patience: int = 0
     """Batches for which it rested the last time."""
     batches: int = 0
-    judged: int = 0
-    failed: int = 0
-    returned: int = 0
-    looked: int = 0
-    """Since the last review: entries judged, those suspended, those that came back, and keys looked up for that."""
-    seconds: float = 0.0
-    """Time since then for all this, and for bringing back."""
-    usual: float = 0.0
-    """About how long one thing takes."""
+    """Since the last review."""
     period: int = 16
     """Batches after which it is reviewed."""
     worth: float = 0.0
     """Seconds that it spares to suspend one entry."""
-    suspended: int = 0
-    resumed: int = 0
-    """Entries so far that began to wait here, and those that were woken."""
+    row: NDArray[np.int64] = field(factory=lambda: np.zeros(layout.EDGE, np.int64), init=False, repr=False)
+    """What kernels know of it."""
+
+    judged = _counter(layout.JUDGED, "Since the last review: entries judged.")
+    failed = _counter(layout.FAILED, "Those of them that were suspended.")
+    returned = _counter(layout.RETURNED, "Entries that came back.")
+    looked = _counter(layout.LOOKED, "Keys that were looked up for that.")
+    suspended = _counter(layout.EVER_SUSPENDED, "Entries so far that began to wait here.")
+    resumed = _counter(layout.EVER_RESUMED, "Those that were woken.")
+
+    def __attrs_post_init__(self) -> None:
+        self.presence.describe(self.row)
+        self.row[layout.BLACKLIST] = self.blacklist.address
+        self.row[layout.WAITERS_AT] = self.blacklist.streams.ctypes.data
 
     @property
-    def awake(self) -> bool:
-        """Whether entries are judged: not while it rests, nor while what they wait for has holes."""
-        return self.resting == 0 and self.presence.sure
+    def seconds(self) -> float:
+        """Time since the last review for judging and waking, and for bringing back."""
+        return NANO * int(self.row[layout.NANOSECONDS])
 
     def rest(self, batches: int) -> None:
         """Judge nothing for so many batches."""
         self.resting = batches
         if batches:
+            self.row[layout.AWAKE] = 0
             self.presence.forget()
 
-    def judge(self, rows: Rows, marks: Marks, moments: Moments, flags: Flags) -> int:
-        """Suspend entries, of those with flag 1, for which nothing is there at their moments; how many."""
-        failed = self.presence.find(rows, marks, moments, flags, LACKING)
-        if failed:
-            self.suspend(rows, flags, LACKING, failed)
-        return failed
+    def get_up(self) -> None:
+        """It has rested."""
+        self.resting = 0
+        self.row[layout.AWAKE] = self.row[layout.SURE]
+        self.review()
 
-    def suspend(self, rows: Rows, flags: Flags, lacking: int, count: int) -> None:
-        """Let the entries wait that are flagged as lacking something, so many, or drop them if that is in vain."""
+    def prepare(self, whole: bool) -> None:
+        """Entries are judged unless it rests, or what they wait for has holes. ``whole``: no STAIR has any."""
+        sure = whole or self.presence.sure
+        self.row[layout.SURE], self.row[layout.AWAKE] = sure, sure and self.resting == 0
+
+    @property
+    def awake(self) -> bool:
+        """Whether entries are judged."""
+        return bool(self.row[layout.AWAKE])
+
+    def renew(self) -> None:
+        """Make anew what is kept beside the STAIR that is waited for."""
+        self.presence.renew()
+        expect(self.row)
+
+    def make_ready(self) -> None:
+        """The same, if it cannot take all that the STAIR has."""
+        if not is_ready(self.row):
+            self.renew()
+
+    def suspend(self, rows: Rows, keys: Keys, flags: Flags, count: int) -> None:
+        """Let the entries wait that are flagged as lacking something, so many; their flags are cleared."""
         self.suspended += count
-        if self.drop is None:
-            self.blacklist.suspend(rows, self.presence.wanted, flags, lacking, count)
-        else:
-            self.drop(rows[flags == lacking])
-            flags[flags == lacking] = 0
-
-    def wake(self, revealed: NDArray[np.int32], marks: Marks) -> Rows:
-        """Entries that wait for something which this batch has brought; they do not wait here any longer.
-
-        ``marks``: those before the batch.
-        """
-        new = len(revealed) + len(self.presence.stair)
-        if FEW * self.blacklist.waiting < new and self.presence.sure:
-            found = self._ask_again(marks)
-        elif new:
-            self.looked += new
-            found = self.presence.wake(self.blacklist, revealed, marks[0])
-        else:
-            return np.empty((0, len(self.streams)), np.int32)
-        self.returned += len(found)
-        self.resumed += len(found)
-        return found
-
-    def _ask_again(self, marks: Marks) -> Rows:
-        """The same by judging what waits, where it is much less than what has come."""
-        rows = np.ascontiguousarray(self.blacklist.wake_all(marks[0]))
-        flags, moments = np.ones(len(rows), np.uint8), np.zeros(len(rows), np.int32)
-        lacking = self.presence.find(rows, marks, moments, flags, LACKING)
-        self.looked += len(rows)
-        if lacking:
-            self.blacklist.suspend(rows, self.presence.wanted, flags, LACKING, lacking)
-        return rows[flags.view(np.bool_)]
+        self.blacklist.make_place(count)
+        suspend(self.row, rows, keys, flags)
 
     def wake_all(self, marks: NDArray[np.int32]) -> Rows:
         """All that wait."""
@@ -134,15 +147,10 @@ class Edge:
         self.resumed += len(found)
         return found
 
-    def charge(self, seconds: float) -> None:
-        """Something that was done here took so long; much longer than usual, it was somebody else who did that."""
-        self.seconds += min(seconds, UNUSUAL * self.usual) if self.usual else seconds
-        self.usual += (seconds - self.usual) / 8 if self.usual else seconds
-
     def review(self) -> None:
         """What was counted has been seen to."""
         self.batches = self.judged = self.failed = self.returned = self.looked = 0
-        self.seconds = 0.0
+        self.row[layout.NANOSECONDS] = 0
 
 
 @define(eq=False)
@@ -153,24 +161,24 @@ class Tally:
     suspended: int = 0
     resumed: int = 0
 
-    def add(self, other: Tally) -> None:
+    def add(self, other: Unit) -> None:
         self.arrived += other.arrived
         self.suspended += other.suspended
         self.resumed += other.resumed
 
 
 @define(eq=False)
-class Unit(Tally):
+class Unit:
     """A node whose entries may wait: a stream, or a STAIR."""
 
-    streams: Streams = field(kw_only=True)
-    halt: Halt = field(kw_only=True)
+    streams: Streams
+    halt: Halt
     """Where composites are made; of a stream, the stop of its first join."""
-    state: StreamState | None = field(default=None, kw_only=True)
+    state: StreamState | None = None
     """Of a stream."""
-    stair: Stair | None = field(default=None, kw_only=True)
+    stair: Stair | None = None
     """Of composites."""
-    recipe: Recipe = field(default=None, kw_only=True)
+    recipe: Recipe = None
     """How composites get their key."""
     edges: list[Edge] = field(factory=list)
     above: Unit | None = None
@@ -179,41 +187,72 @@ class Unit(Tally):
     """The STAIRs above, the hops by which its entries get there, and how they get their keys, if from leaves."""
     ways: list[list[tuple[Halt, Hop]]] = field(factory=list)
     """The same where a plan has no tree: for each STAIR that has the stream, the hops that lead there from its rows."""
-    weight: float = 0.0
-    """Of composites: what one takes, where an event takes 1."""
     dearness: float = 1.0
     """How many times as much it takes while it is stored."""
-    made: int = 0
-    """Of composites: how many were stored."""
     partners: Callable[[], float] | None = None
-    """Counts the rows that a row meets in its sibling, if that is a stream."""
+    """Counts the rows that a row meets in its sibling, if that is a stream, those that wait included."""
+    senior: Unit | None = None
+    """That stream, if this one is to wait only where it is not enough that the other does."""
     fanout: float = 0.0
     """Composites that an entry makes with its sibling."""
-    counted_up_to: int = 0
-    """The next row when these were last counted."""
+    counted_up_to: tuple[int, int] = (0, 0)
+    """The next row, and the rows in the window, when these were last counted."""
     counted: tuple[int, int, int] = (0, 0, 0)
     """Entries that came, those that could be found, and composites that were made of them, when it was last seen."""
+    row: NDArray[np.int64] = field(factory=lambda: np.zeros(layout.UNIT, np.int64), init=False, repr=False)
+    """What kernels know of it."""
+    addresses: NDArray[np.int64] = field(factory=lambda: np.empty(0, np.int64), init=False, repr=False)
+    """Those of the rows of its edges."""
+    woken: Rows = field(init=False, repr=False)
+    """Room for what was woken."""
+    entries: Ring = field(factory=lambda: Ring(1, hashed=False), init=False, repr=False)
+    """Of a stream: those of its rows that are on their way back."""
     _leaves: tuple[int, NDArray[np.int64]] = field(factory=lambda: (-1, np.empty(0, np.int64)), init=False)
+
+    arrived = _counter(layout.ARRIVED, "Entries so far that came.")
+    suspended = _counter(layout.SUSPENDED, "Those that were suspended.")
+    resumed = _counter(layout.RESUMED, "Those of them that came back.")
+    made = _counter(layout.MADE, "Of composites: how many were stored.")
+
+    @property
+    def weight(self) -> float:
+        """Of composites: what one takes, where an event takes 1."""
+        return float(self.row[layout.WEIGHT]) / MILLION
+
+    @weight.setter
+    def weight(self, weight: float) -> None:
+        self.row[layout.WEIGHT] = round(MILLION * weight)
+
+    def __attrs_post_init__(self) -> None:
+        self.row[layout.COMPONENTS] = len(self.streams)
+        self.woken = np.empty((0, len(self.streams)), np.int32)
+        if self.state is not None:
+            self.row[layout.STREAM], self.row[layout.SOURCE] = self.streams[0], self.state.base.address
+        elif self.stair is not None:
+            self.row[layout.STAIR] = self.stair.address
 
     @property
     def leaves(self) -> NDArray[np.int64]:
         """The addresses of a stream's leaves. Plans make and drop leaves."""
         assert self.state is not None
         if self._leaves[0] != self.state.version:
-            addresses = np.array([leaf.address for leaf in self.state.stairs.values()], np.int64)
-            self._leaves = self.state.version, addresses
+            leaves = np.array([leaf.address for leaf in self.state.stairs.values()], np.int64)
+            self._leaves = self.state.version, leaves
+            self.row[layout.LEAVES_AT], self.row[layout.LEAVES] = leaves.ctypes.data, len(leaves)
         return self._leaves[1]
 
-    def judge(self, rows: Rows, marks: Marks, moments: Moments, flags: Flags, left: int) -> int:
-        """Suspend entries, of so many with flag 1, for which something is missing, and clear their flags; how many."""
-        before = left
-        for edge in self.edges:
-            if left and edge.awake:
-                failed = edge.judge(rows, marks, moments, flags)
-                edge.judged += left
-                edge.failed += failed
-                left -= failed
-        return before - left
+    def tell(self) -> None:
+        """Let kernels know of its edges."""
+        self.addresses = np.array([edge.row.ctypes.data for edge in self.edges], np.int64)
+        self.row[layout.EDGES_AT], self.row[layout.EDGES] = self.addresses.ctypes.data, len(self.edges)
+
+    def make_place(self, count: int) -> None:
+        """Have room for so many entries that are woken; those that are there already stay."""
+        there = int(self.row[layout.WOKEN])
+        grown = np.empty((power_of_two(count), len(self.streams)), np.int32)
+        grown[:there] = self.woken[:there]
+        self.woken = grown
+        self.row[layout.WOKEN_AT], self.row[layout.WOKEN_ROOM] = grown.ctypes.data, len(grown)
 
     def worth(self, price: float) -> float:
         """Seconds that an entry takes which can be found, where an event takes so many."""
@@ -228,6 +267,13 @@ class Unit(Tally):
         return price * (own + self.fanout * self.above.weight * self.above.dearness * far)
 
     @property
+    def seen(self) -> float:
+        """The share of a stream's rows that do not wait, as long as the others will go on waiting."""
+        if all(edge.resting for edge in self.edges):
+            return 1.0
+        return max(0.0, 1 - sum(edge.blacklist.waiting for edge in self.edges) / max(1, self._live))
+
+    @property
     def _live(self) -> int:
         """Entries that are there, those that wait included if they are rows."""
         ring = self.stair if self.state is None else self.state.base
@@ -235,12 +281,13 @@ class Unit(Tally):
         return ring.tail - ring.low
 
     def _is_old(self) -> bool:
-        """Whether half of the rows in the window have come since their partners were counted."""
+        """Whether half of the rows in the window have come since their partners were counted, or it has doubled."""
         assert self.state is not None
-        base = self.state.base
-        if 2 * (base.tail - self.counted_up_to) < base.tail - base.low:
+        (upto, live), base = self.counted_up_to, self.state.base
+        now = base.tail - base.low
+        if base.tail - upto < max(now // 2, STEADY) and now < 2 * live:
             return False
-        self.counted_up_to = base.tail
+        self.counted_up_to = base.tail, now
         return True
 
     def _see(self) -> None:

@@ -68,7 +68,7 @@ class Express:
             return None
         lane = _lane(self._engine)
         if lane is None and self._engine.threads == 1:
-            self._wait = REVIEW
+            self._wait = REVIEW if self._engine._router.suspension is None else PATIENCE
         return lane
 
     def _process(self, lane: Lane) -> Result:
@@ -126,7 +126,6 @@ def _is_plain(engine: Eddy) -> bool:
         and not engine._output.signed
         and engine._output.number is None
         and engine._budget is None
-        and not engine.feedback.watches
         and engine._intake.is_plain
     )
 
@@ -138,7 +137,7 @@ def _lane(engine: Eddy) -> Lane | None:
         from eddy.express_crew import CrewLane  # its kernels are compiled only where there are threads
 
         return None if router.fast is None else CrewLane(engine, router.fast)
-    if not isinstance(router, Router) or router.suspension is not None or len(router.tracks) != 1:
+    if not isinstance(router, Router) or not router.at_ease or len(router.tracks) != 1:
         return None
     track = router.tracks[0]
     ordinary = (

@@ -178,6 +178,7 @@ class RouterLane(Lane):
         tracks, streams = self._router.tracks, self._router.streams
         return (
             super().fits()
+            and self._router.at_ease
             and len(tracks) == 1
             and tracks[0] is self._track
             and self._track.program is self._program

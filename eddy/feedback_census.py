@@ -16,7 +16,7 @@ from eddy.statistics import EdgeStatistics, FeedbackStatistics
 from stairs.layout import ROWS
 
 if TYPE_CHECKING:
-    from eddy.edge import Tally
+    from eddy.edge import Tally, Unit
     from eddy.suspension import Suspension
 
 Longs = NDArray[np.int64]
@@ -45,7 +45,7 @@ def take_feedback_census(
         for unit in suspension.units
         for edge in unit.edges
     )
-    every: list[tuple[Streams, Tally]] = [*suspension.former.items()]
+    every: list[tuple[Streams, Tally | Unit]] = [*suspension.former.items()]
     every += ((unit.streams, unit) for unit in suspension.units)
     rows = [told for streams, told in every if len(streams) == 1]
     composites = [told for streams, told in every if len(streams) > 1]

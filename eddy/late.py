@@ -11,12 +11,14 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from eddy.edge import LACKING, Unit
+from eddy.edge import BLOCK, Unit
 from stairs import Stair
-from stairs.hiding_kernels import hide, list_linked
+from stairs.hiding_kernels import hide
+from stairs.visit_ends_kernels import judge_again
+from stairs.visit_layout import LACKING, MARKED
 
 FEW = 16
-"""Chains are made anew for no fewer rows than one in so many."""
+"""Chains are made anew for no fewer rows than one in so many, those that wait already included."""
 
 
 def suspend_late(units: Sequence[Unit], floor: NDArray[np.int32]) -> None:
@@ -28,21 +30,26 @@ def suspend_late(units: Sequence[Unit], floor: NDArray[np.int32]) -> None:
         if unit.state is None or not any(edge.awake for edge in unit.edges):
             continue
         base = unit.state.base
-        found = np.empty(base.tail - base.low, np.int32)
-        rows = found[: list_linked(base.state, found)].reshape(-1, 1)
-        flags, moments = np.ones(len(rows), np.uint8), np.zeros(len(rows), np.int32)
-        counts = [
-            edge.presence.find(rows, floor, moments, flags, LACKING + i) if edge.awake else 0
-            for i, edge in enumerate(unit.edges)
-        ]
-        count = sum(counts)
-        if FEW * count <= len(rows) or count == 0:
+        for edge in unit.edges:
+            if edge.awake:
+                edge.make_ready()
+        n = base.tail - base.low
+        rows, keys = np.empty((n, 1), np.int32), np.empty((len(unit.edges), n), np.int64)
+        flags, moments, counts = (
+            np.ones(n, np.uint8),
+            np.zeros(n, np.int32),
+            np.zeros(len(unit.edges), np.int64),
+        )
+        found = judge_again(unit.row, floor, rows, moments, flags, keys, counts, np.empty(BLOCK, np.int64))
+        rows, flags, keys, count = rows[:found], flags[:found], keys[:, :found], int(counts.sum())
+        if FEW * count <= n or count == 0:
             continue
-        chosen = np.zeros(len(found), np.uint8)
+        chosen = np.zeros(n, np.uint8)
         chosen[(rows[flags != 1, 0] - np.int64(base.low).astype(np.int32))] = 1
         for i, edge in enumerate(unit.edges):
             if counts[i]:
-                edge.suspend(rows, flags, LACKING + i, counts[i])
+                flags[flags == MARKED + i] = LACKING
+                edge.suspend(rows, np.ascontiguousarray(keys[i]), flags, int(counts[i]))
         unit.suspended += count
         _forget(unit, units, base.low, chosen)
 

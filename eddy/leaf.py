@@ -15,7 +15,7 @@ from eddy.residual import Residual
 from eddy.types import Column
 from stairs import SortedIndex, Stair
 from stairs.key_kernels import mix_into, read_keys
-from stairs.layout import BASE, NEXT, TAIL
+from stairs.layout import BASE, KEY_HIGH, NEXT, TAIL
 
 Keys = NDArray[np.int64]
 NONE: NDArray[np.int32] = np.empty(0, np.int32)
@@ -73,6 +73,12 @@ class StreamState:
         out = np.empty(n, np.int64)
         read_keys(self.stairs[Key((c,))].state, first, out)
         return out
+
+    def keys_of(self, c: int, rows: Keys) -> Keys:
+        """The keys that these live rows have in a key class."""
+        leaf = self.stairs[Key((c,))]
+        halves = leaf.state[0][rows & (leaf.capacity - 1), : KEY_HIGH + 1]
+        return halves.view(np.int64)[:, 0]
 
     def linked(self, first: int, n: int) -> NDArray[np.uint8]:
         """1 for each of n live rows from ``first`` on that others can find, 0 for those ruled out or suspended."""

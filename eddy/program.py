@@ -23,8 +23,19 @@ from stairs.program_kernels import (
     PROBES,
 )
 
-Visit = Callable[[], None]
-"""Something to do in the middle of a batch."""
+Assist = Callable[[], int]
+"""Does what an ASK is for; 0 if the instruction is to be followed once more."""
+
+
+@frozen(eq=False)
+class Visit:
+    """Something to do in the middle of a batch: an ASK of some kind, with what a kernel needs that can follow it, and
+    what to call where it cannot."""
+
+    assist: Assist
+    kind: int = 0
+    source: int = 0
+    target: int = 0
 
 
 @frozen(eq=False)
@@ -33,7 +44,7 @@ class Program:
     what is to be called there."""
 
     table: NDArray[np.int64]
-    sources: list[tuple[Halt, Hop | None, Visit | None]]
+    sources: list[tuple[Halt, Hop | None, Assist | None]]
     last: int
     """Where the last stop begins, whose entries are results."""
     hops: dict[Hop, int] = field(init=False, repr=False)
@@ -60,18 +71,18 @@ def compile_program(schedule: Sequence[Halt | Visit]) -> Program:
     A hop that is more than a probe is left to the router.
     """
     rows: list[tuple[int, ...]] = []
-    sources: list[tuple[Halt, Hop | None, Visit | None]] = []
+    sources: list[tuple[Halt, Hop | None, Assist | None]] = []
     halts = [item for item in schedule if isinstance(item, Halt)]
     last = 0
 
-    def add(halt: Halt, hop: Hop | None, operation: int, *rest: int, call: Visit | None = None) -> None:
+    def add(halt: Halt, hop: Hop | None, operation: int, *rest: int, call: Assist | None = None) -> None:
         out = 0 if halt is halts[-1] else halt.out.address
         rows.append((operation, out, *rest, *([0] * (INSTRUCTION - 2 - len(rest)))))
         sources.append((halt, hop, call))
 
     for halt in schedule:
         if not isinstance(halt, Halt):
-            add(halts[-1], None, ASK, call=halt)
+            add(halts[-1], None, ASK, halt.source, halt.target, halt.kind, call=halt.assist)
             continue
         last = len(rows)
         add(halt, None, BEGIN)
@@ -89,10 +100,7 @@ def compile_program(schedule: Sequence[Halt | Visit]) -> Program:
                     hop.target.address,
                     hop.kind,
                     *arrays,
-                    hop.kind != NESTED
-                    and halt.recipe is None
-                    and halt.visit is None
-                    and halt.stair is not None,
+                    hop.kind != NESTED and halt.recipe is None and not halt.visits and halt.stair is not None,
                     *hop.step.share,
                 )
             else:
@@ -103,8 +111,8 @@ def compile_program(schedule: Sequence[Halt | Visit]) -> Program:
         elif halt.recipe is not None:
             for i, (component, leaf) in enumerate(halt.recipe):
                 add(halt, None, FETCH, component, leaf.address, 0, 0, 0, i)
-        if halt.visit is not None:
-            add(halt, None, ASK, call=halt.visit)
+        for visit in halt.visits:
+            add(halt, None, ASK, visit.source, visit.target, visit.kind, call=visit.assist)
         if halt.stair is not None:
             add(halt, None, LINK)
             if halt.shadow is not None:

@@ -25,6 +25,9 @@ FILLING = 64
 """Batches in which only what is rare is told, unless the windows turn over sooner: till then rows wait for partners
 that are still to come, and have few to be spared."""
 
+LITTLE = 4
+"""Where only one row in so many would make a composite, its stream need not wait."""
+
 RARELY, PLAINLY = 16, 1.25
 """It is plain where no more than one entry in so many that were judged was suspended, and where judging took so many
 times as long as would be spared if none of them came back."""
@@ -38,8 +41,15 @@ class Restraint:
         self._payoff = payoff
         self.begin()
 
-    def begin(self) -> None:
-        """A plan is new."""
+    def begin(self, units: Sequence[Unit] = ()) -> None:
+        """A plan is new.
+
+        A row whose senior's rows wait makes next to nothing, so it need not be judged itself: that is seen soon.
+        """
+        for unit in units:
+            for edge in unit.edges if unit.senior is not None else ():
+                edge.patience = SOON
+                edge.rest(SOON)
         self._batches = 0
         self._seen: NDArray[np.int64] | None = None
         """The rows there were when it had seen one batch."""
@@ -65,7 +75,7 @@ class Restraint:
                 if edge.resting > 0:
                     edge.resting -= 1
                     if edge.resting == 0:
-                        edge.review()
+                        self.rested(unit, edge)
                 else:
                     edge.batches += 1
                     awake.append((unit, edge))
@@ -74,6 +84,16 @@ class Restraint:
         if awake and _is_round(max(edge.batches for _, edge in awake)):
             self._look(awake)
         return released
+
+    def rested(self, unit: Unit, edge: Edge) -> None:
+        """An edge has rested: let it judge again, unless the rows of its senior wait, so that little can be spared."""
+        if unit.senior is not None:
+            unit.worth(self._payoff.price)
+            if LITTLE * unit.fanout * unit.senior.seen < 1:
+                edge.patience = min(LAST, 2 * edge.patience)
+                edge.rest(edge.patience)
+                return
+        edge.get_up()
 
     def _look(self, awake: Sequence[tuple[Unit, Edge]]) -> None:
         """See whether edges are to be reviewed: all that are awake, if together they plainly do not pay."""

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from eddy.binding import Halt, Hop
 from eddy.blacklist import Rows
-from eddy.edge import Unit
-from eddy.presence import Marks
+from eddy.edge import Marks, Unit
 from stairs import Ring, Stair
 from stairs.hiding_kernels import reveal
 from stairs.recipe_kernels import rekey_by
@@ -30,13 +29,12 @@ class Revival:
     def __init__(self, router: Router) -> None:
         self.router = router
 
-    def rows(self, unit: Unit, numbers: NDArray[np.int32], marks: Marks, whole: bool = False) -> None:
-        """Rows of a stream can be found again; ``whole``: no STAIR has holes."""
+    def rows(self, unit: Unit, numbers: NDArray[np.int32], marks: Marks) -> None:
+        """Rows of a stream can be found again."""
         unit.resumed += len(numbers)
         numbers = np.ascontiguousarray(numbers)
         reveal(unit.leaves, numbers)
-        if not whole:
-            self._reopen(unit, numbers)
+        self._reopen(unit, numbers)
         if unit.path:
             entries = self._entries(unit.path[0][1], numbers)
             self._carry(unit, entries, entries.base, entries.tail, marks)
@@ -94,13 +92,28 @@ class Revival:
         for halt, hop, recipe in unit.path:
             if start == stop:
                 return
-            assert halt.stair is not None
-            first = halt.out.tail
-            self.router.hop(hop, source, start, stop, halt.out, marks)
-            source, start, stop = halt.out, first, halt.out.tail
-            if start < stop:
-                if recipe is None:
-                    self.router.rekey(halt.recipe, source, start, stop)
-                else:
-                    rekey_by(recipe, source.state, start, stop)
-                halt.stair.insert(start, stop)
+            start, stop = self.step(halt, hop, recipe, source, start, stop, marks)
+            source = halt.out
+
+    def step(
+        self,
+        halt: Halt,
+        hop: Hop,
+        recipe: NDArray[np.int64] | None,
+        source: Ring,
+        start: int,
+        stop: int,
+        marks: Marks,
+    ) -> tuple[int, int]:
+        """Take entries to the next STAIR; where they are there."""
+        assert halt.stair is not None
+        first = halt.out.tail
+        self.router.hop(hop, source, start, stop, halt.out, marks)
+        last = halt.out.tail
+        if first < last:
+            if recipe is None:
+                self.router.rekey(halt.recipe, halt.out, first, last)
+            else:
+                rekey_by(recipe, halt.out.state, first, last)
+            halt.stair.insert(first, last)
+        return first, last

@@ -220,13 +220,21 @@ class Router(Tracks):
         self._stacked = None
         self._batches += 1
         self.leaves.batches += 1
+        if self.suspension is not None:
+            self.suspension.passed()
+
+    @property
+    def at_ease(self) -> bool:
+        """Whether the next batch has nothing to do with feedback."""
+        return self.suspension is None or self.suspension.asleep
 
     def _follow(self, track: Track, out: Ring, results: bool) -> None:
         program = track.program
         stop = len(program.table) if results else program.last
         self._cursor[RESUMED] = at = 0
+        follow = run if self.suspension is None else self.suspension.follow
         while at < stop:
-            at = run(program.table, at, stop, out.address, self.marks, self._cursor, self._waiting)
+            at = follow(program.table, at, stop, out.address, self.marks, self._cursor, self._waiting)
             if at < stop:
                 at = self._assist(track, at, out)
 
@@ -239,8 +247,7 @@ class Router(Tracks):
             out.grow()
             return at
         if call is not None:
-            call()
-            return at + 1
+            return at + call()
         if hop is not None:
             low, high = hop.delta
             if low < high:

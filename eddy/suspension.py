@@ -23,18 +23,20 @@ from eddy.itinerary import Streams
 from eddy.late import suspend_late
 from eddy.leaf import NONE
 from eddy.payoff import Payoff
-from eddy.program import Program, compile_program
+from eddy.program import Program, Visit, compile_program
 from eddy.restraint import Restraint
 from eddy.track import Track
 from eddy.visits import Visits
 from stairs.begin_kernels import STAIR, TABLE, begin_rings
+from stairs.program_kernels import run
 
 if TYPE_CHECKING:
     from eddy.router import Router
     from policies import Feedback
 
-LATE, SOME = 2, 32
-"""Rows in the windows are judged again when one in so many of them is new, but not for fewer new rows than SOME."""
+LATE, SOME, SELDOM = 1, 32, 8
+"""Rows in the windows are judged again when one in so many of them is new, but not for fewer new rows than SOME; and
+not where that happens within SELDOM batches, since rows that leave their windows so soon need not be hidden before."""
 
 RELEASED, PART = 16, 256
 """Of what waits at an edge that rests, so many entries come back with a batch, or one in so many if that is more. (More
@@ -52,14 +54,14 @@ class Suspension:
         self,
         policy: Feedback,
         router: Router,
-        clock: Callable[[], float] = time.perf_counter,
+        clock: Callable[[], float] = time.thread_time,
         former: Suspension | None = None,
     ) -> None:
         self.policy = policy
         self.router = router
         self.clock = clock
         self.units: list[Unit] = []
-        self.visits = Visits(router, clock)
+        self.visits = Visits(router)
         self.former: dict[Streams, Tally] = {}
         """What was counted under plans that are gone, by the streams of the unit."""
         self._edges: list[Edge] = []
@@ -74,6 +76,8 @@ class Suspension:
         """What the kernel that begins a batch knows of them."""
         self.watching = False
         """Whether nodes are visited."""
+        self.follow: Callable[..., int] = run
+        """Runs the program of the batch."""
         self._asleep = self._slept = 0
         """Batches for which nothing is to be done, and how many there were when that began."""
         self._visited: frozenset[int] = frozenset()
@@ -82,8 +86,8 @@ class Suspension:
         """The streams of the current plan."""
         self._alone = True
         """No other plan runs beside the current one."""
-        self._new = 0
-        """Rows that came since those in the windows were judged."""
+        self._new = self._since = 0
+        """Rows, and batches, that came since those in the windows were judged."""
         self._enough = SOME
         """Of these, before the rows in the windows are judged again."""
         self._loaded = False
@@ -125,11 +129,13 @@ class Suspension:
                 return
             self._wake_up()
         self._begun, self._spent = self.clock(), self.seconds
-        self.visits.whole = all(stair.complete for stair in track.stairs.values())
         self.watching = bool(self.visits.pending) or any(
             edge.resting == 0 or edge.blacklist.waiting for edge in self._edges
         )
+        if self.watching:
+            self.visits.prepare(all(stair.complete for stair in track.stairs.values()))
         track.program = self._programs[self.watching]
+        self.follow = self.visits.run if self.watching else run
 
     def look(self) -> None:
         """See whether the plan is another: then what waits is judged under it when its stream is next visited."""
@@ -153,24 +159,27 @@ class Suspension:
             [(STAIR, edge.blacklist.address, edge.blacklist.streams.ctypes.data) for edge in self._edges],
             np.int64,
         ).reshape(-1, TABLE)
-        self._restraint.begin()
+        self.visits.use(self.units)
+        self._restraint.begin(self.units)
         if self._loaded:
             self._end_loading()
+        for halt in track.halts:
+            halt.visits = ()
         plain = compile_program(track.halts)
         for unit in self.units:
             if unit.state is not None:
                 unit.state.suspended = partial(self.hidden, unit)
             elif unit.stair is not None:
                 unit.stair.forewarned = self._release_all
-                if unit.edges:
-                    unit.halt.visit = partial(self.visits.composites, unit)
+                unit.halt.visits = self.visits.visit(unit) if unit.edges else ()
         # Rows of other streams can be found from the beginning, as those of streams that are visited before.
         self._visited = frozenset(s for s, unit in self._rows.items() if unit.edges)
-        steps = [
-            item if isinstance(item, Halt) else partial(self.visits.rows, item)
-            for item in schedule
-            if isinstance(item, Halt) or item.edges or item.streams in self.visits.pending
-        ]
+        steps: list[Halt | Visit] = []
+        for item in schedule:
+            if isinstance(item, Halt):
+                steps.append(item)
+            elif item.edges or item.streams in self.visits.pending:
+                steps += self.visits.visit(item)
         self._programs = plain, compile_program(steps)
 
     def put_by(self) -> None:
@@ -205,26 +214,38 @@ class Suspension:
                 self._sleep()
             return
         start, floor = self.clock(), self.router.floor
-        self.visits.begin()
         self._begin_blacklists(floor[0], lows, counts)
+        self.visits.begin(lows, counts)
         for unit, edge in self._restraint.consider(self.units, lows, counts):
             count = max(RELEASED, edge.blacklist.waiting // PART)
             self.visits.judge_anew(unit, edge.wake_some(floor[0], count))
+        self._since += 1
         if self._new > self._enough:
-            self._new, self._enough = 0, max(SOME, int((counts - lows).sum()) // LATE)
-            if self.visits.whole:
+            late = self._since >= SELDOM and self.visits.whole
+            self._new, self._since, self._enough = 0, 0, max(SOME, int((counts - lows).sum()) // LATE)
+            if late:
                 suspend_late(self.units, floor)
-        self.visits.bill(self._edges, start)
+        self.visits.seconds += self.clock() - start
 
     def _sleep(self) -> None:
         """All edges rest, and nothing waits: nothing is to be done until one of them has rested."""
         self._asleep = self._slept = min(edge.resting for edge in self._edges)
 
+    @property
+    def asleep(self) -> bool:
+        """Whether nothing is to be done in the next batch, nor at its beginning."""
+        return self._asleep > 1 and self._loaded
+
+    def passed(self) -> None:
+        """A batch has passed while nothing was to be done."""
+        self._asleep -= 1
+
     def _wake_up(self) -> None:
-        for edge in self._edges:
-            edge.resting -= self._slept
-            if edge.resting == 0:
-                edge.review()
+        for unit in self.units:
+            for edge in unit.edges:
+                edge.resting -= self._slept
+                if edge.resting == 0:
+                    self._restraint.rested(unit, edge)
 
     def _begin_blacklists(
         self, floor: NDArray[np.int32], lows: NDArray[np.int64], counts: NDArray[np.int64]
@@ -234,8 +255,6 @@ class Suspension:
         while at < len(table):
             self._edges[at].blacklist.make_room(floor)
             at = begin_rings(table, at + 1, lows, counts, floor)
-        for edge in self._edges:
-            edge.blacklist.begun()
 
     def _judge_anew(self, unit: Unit, edge: Edge) -> None:
         """Let nothing wait at an edge: it is judged by the others."""
@@ -249,9 +268,7 @@ class Suspension:
         if not self.watching:
             return ()
         self.visits.take(parts)
-        for part in parts:
-            self._new += len(part.events)
-            self._rows[part.stream].arrived += len(part.events)
+        self._new += sum(len(part.events) for part in parts)
         return self._visited
 
     def _end_loading(self) -> None:
@@ -265,12 +282,7 @@ class Suspension:
         """A batch is over: see what it made, and what it took."""
         if self._asleep:
             return
-        work = float(events)
-        for unit in self.units:
-            if unit.stair is not None:
-                made = len(unit.stair)
-                unit.made += made
-                work += made * unit.weight
+        work = events + self.visits.settle()
         if self._edges:
             spent = self.clock() - self._begun - (self.seconds - self._spent)
             self._payoff.note(work, spent)

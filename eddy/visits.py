@@ -3,153 +3,245 @@
 A row that waits is in its leaf, under its number, but in no chain: nobody can find it. So when it comes back it is an
 arrival: it is linked, at its place, and taken along its itinerary as older than every event of the batch. Composites
 with it are stored before the batch's own entries meet them, and may wake others in turn.
+
+All this is done by kernels (`stairs.visit_kernels`), as instructions of the plan's program. Here they are written, and
+what kernels cannot do is done: make room, fill holes on the way, decide predicates.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
+from attrs import define
 from numpy.typing import NDArray
 
+from eddy.binding import Halt, Hop
 from eddy.blacklist import Rows
-from eddy.edge import Edge, Unit
+from eddy.edge import BLOCK, MILLION, NANO, Edge, Marks, Unit
 from eddy.intake import Part
 from eddy.itinerary import Streams
-from eddy.leaf import NONE
-from eddy.presence import Marks
+from eddy.program import Visit
 from eddy.revival import Revival
-from stairs.hiding_kernels import admit
-from stairs.ring_kernels import keep
-from stairs.waiting_kernels import read_entries
+from stairs import Ring
+from stairs import visit_layout as layout
+from stairs.address import handle
+from stairs.ring import power_of_two
+from stairs.visit_ends_kernels import begin_visits, end_visits
+from stairs.visit_kernels import run_visits
 
 if TYPE_CHECKING:
     from eddy.router import Router
 
 
+@define(eq=False)
+class Step:
+    """A hop by which what comes back is taken along, as kernels know it."""
+
+    source: Ring
+    halt: Halt
+    hop: Hop
+    recipe: NDArray[np.int64] | None
+    verified: NDArray[np.int64]
+    row: NDArray[np.int64]
+
+
 class Visits:
     """Visits the nodes of a plan, in an order in which all that an entry may wait for is up to date."""
 
-    def __init__(self, router: Router, clock: Callable[[], float]) -> None:
+    def __init__(self, router: Router) -> None:
         self.router = router
-        self.clock = clock
         self.revival = Revival(router)
         self.seconds = 0.0
         """Time spent on judging, waking and bringing back."""
-        self.whole = True
-        """No STAIR has holes. Else no composite waits: to fill a hole would make it once more."""
         self.pending: dict[Streams, Rows] = {}
         """What has waited for something that nobody looks for any more: it is judged anew."""
-        self._parts: dict[int, Part] = {}
-        self._revealed: dict[int, NDArray[np.int32]] = {}
-        """Rows that this batch has brought back, by stream."""
-        self._past: Marks | None = None
+        self._desk = np.zeros(layout.DESK, np.int64)
+        self._keys = np.empty(BLOCK, np.int64)
+        self._past = np.zeros((2, len(router.streams)), np.int32)
+        self._desk[layout.KEYS_AT], self._desk[layout.KEYS] = self._keys.ctypes.data, BLOCK
+        self._desk[layout.PAST_AT], self._desk[layout.LACKED] = self._past.ctypes.data, -1
+        self._ended = np.zeros(2, np.int64)
+        self._parts: Sequence[Part] = ()
+        self.use([])
 
-    def begin(self) -> None:
-        """A batch has begun."""
-        self._parts, self._revealed, self._past = {}, {}, None
+    def use(self, units: Sequence[Unit]) -> None:
+        """Visit these from now on."""
+        self._units = {unit.streams: unit for unit in units}
+        self._edges = [edge for unit in units for edge in unit.edges]
+        self._streams = [unit for unit in units if unit.state is not None]
+        self._arriving = {
+            unit.streams[0]: unit.row[layout.EVENTS_OF : layout.COUNT + 1] for unit in self._streams
+        }
+        self._told, self._versions = False, [-1]
+        self._at = np.array([unit.row.ctypes.data for unit in units], np.int64)
+        self._edges_at = np.array([edge.row.ctypes.data for edge in self._edges], np.int64)
+        for unit in units:
+            unit.tell()
+        for edge in self._edges:
+            if len(edge.opposite) == 1:
+                edge.row[layout.OPPOSITE] = self._units[edge.opposite].row.ctypes.data
+        self._width = max((len(unit.streams) for unit in units), default=1)
+        self._make_space(0)
+
+    def _make_space(self, count: int) -> int:
+        """Have room on the desk for so many entries."""
+        n = power_of_two(count)
+        self._flags, self._zeros = np.empty(n, np.uint8), np.zeros(n, np.int32)
+        self._copies, self._wishes = np.empty((n, self._width), np.int32), np.empty(n, np.int64)
+        desk = self._desk
+        desk[layout.SPACE], desk[layout.FLAGS_AT] = n, self._flags.ctypes.data
+        desk[layout.WISHES_AT] = self._wishes.ctypes.data
+        desk[layout.COPIES_AT], desk[layout.ZEROS_AT] = self._copies.ctypes.data, self._zeros.ctypes.data
+        return 0
+
+    # -- a batch ---------------------------------------------------------------------------------------------------
+
+    @property
+    def whole(self) -> bool:
+        """No STAIR has holes. Else no composite waits: to fill a hole would make it once more."""
+        return bool(self._desk[layout.COMPLETE])
+
+    def prepare(self, whole: bool) -> None:
+        """A batch is about to begin; ``whole``: no STAIR has holes."""
+        if not (whole and self._told):
+            self._desk[layout.COMPLETE], self._told = whole, whole
+            for edge in self._edges:
+                edge.prepare(whole)
+        versions = [unit.state.version for unit in self._streams if unit.state is not None]
+        if versions != self._versions:
+            self._versions = versions
+            assert all(len(unit.leaves) for unit in self._streams)  # kernels know them now
+
+    def begin(self, lows: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
+        """A batch has begun, in blacklists too."""
+        begin_visits(self._at, self._edges_at, lows, counts)
 
     def take(self, parts: Sequence[Part]) -> None:
-        """The rows of the batch."""
-        self._parts = {part.stream: part for part in parts}
+        """The rows of the batch; what is to be judged anew comes with them."""
+        self._parts = parts
+        for part in parts:
+            events, kept = part.events, part.kept
+            self._arriving[part.stream][:] = handle(events), 0 if kept is None else handle(kept), len(events)
+        while self.pending:
+            streams, rows = self.pending.popitem()
+            rows = rows[(rows - self.router.floor[0, list(streams)] >= 0).all(axis=1)]
+            unit = self._units[streams]
+            if len(rows) > len(unit.woken):
+                unit.make_place(len(rows))
+            unit.woken[: len(rows)] = rows
+            unit.row[layout.WOKEN] = len(rows)
+
+    def run(
+        self, program: NDArray[np.int64], at: int, stop: int, results: int, marks: Marks, *rest: Rows
+    ) -> int:
+        """`stairs.program_kernels.run` with visits."""
+        seen = marks if len(marks) else self.router.floor
+        reached: int = run_visits(program, at, stop, results, seen, *rest, self._desk, self.router.newest)
+        return reached
 
     def judge_anew(self, unit: Unit, rows: Rows) -> None:
         """Let entries be judged by all edges when their node is next visited."""
-        self.pending[unit.streams] = np.concatenate((*self._take_pending(unit.streams), rows))
+        before = self.pending.get(unit.streams)
+        self.pending[unit.streams] = rows if before is None else np.concatenate((before, rows))
 
-    def rows(self, unit: Unit) -> None:
-        """Wake rows of a stream, and judge those that arrive; from now on the others can be found."""
-        start, s, state = self.clock(), unit.streams[0], unit.state
-        assert state is not None
-        woken = self._woken(unit)
-        if len(woken):
-            self._revealed[s] = woken[:, 0]
-            self.revival.rows(unit, woken[:, 0], self._before(), self.whole)
-        part = self._parts.get(s) if unit.edges else None
-        if part is None:
-            self.bill(unit.edges, start)
-            return
-        n, first = len(part.events), state.base.base
-        flags = np.ones(n, np.uint8) if part.kept is None else part.kept.copy()
-        left = n if part.kept is None else int(np.count_nonzero(flags))
-        rows = np.arange(first, first + n).astype(np.int32).reshape(-1, 1)
-        unit.suspended += unit.judge(rows, self.router.marks, part.events, flags, left)
-        self.bill(unit.edges, start)
-        admit(unit.leaves, part.events, flags)
+    def settle(self) -> float:
+        """A batch is over: edges are charged with what it took, and what waits in vain is dropped. Returns what the
+        composites took that it has stored, where an event takes 1."""
+        end_visits(self._at, self._ended)
+        spent, made = self._ended.tolist()
+        self.seconds += NANO * spent
+        for edge in self._edges:
+            if edge.drop is not None and edge.blacklist.waiting:
+                edge.drop(edge.blacklist.wake_all(self.router.floor[0]))
+        return float(made / MILLION)
 
-    def composites(self, unit: Unit) -> None:
-        """The same for composites that are about to be stored."""
-        start, stair = self.clock(), unit.stair
-        assert stair is not None
-        woken = self._woken(unit)  # first: what this batch suspends was judged by all that it has brought
-        low, high = stair.delta
-        unit.arrived += high - low
-        if low < high and self.whole:
-            rows = np.empty((high - low, stair.components), np.int32)
-            read_entries(stair.state, low, rows)
-            moments = stair.state[2][low - stair.base : high - stair.base].copy()
-            flags = np.ones(high - low, np.uint8)
-            failed = unit.judge(rows, self.router.marks, moments, flags, high - low)
-            if failed:
-                unit.suspended += failed
-                keep(stair.state, low, flags)
-                stair.delta = low, stair.tail
-        if len(woken):
-            self.revival.composites(unit, woken, self._before())
-        self.bill(unit.edges, start)
+    # -- instructions ----------------------------------------------------------------------------------------------
 
-    def bill(self, edges: Sequence[Edge], start: float) -> None:
-        """Something has been done since ``start``: these edges share the time by what they have done."""
-        spent = self.clock() - start
-        self.seconds += spent
-        if len(edges) == 1:
-            edges[0].charge(spent)
-            return
-        done = [1 + edge.judged + edge.looked for edge in edges]
-        share = spent / sum(done, 0.0) if done else 0.0
-        for edge, part in zip(edges, done, strict=True):
-            edge.charge(share * part)
+    def visit(self, unit: Unit) -> list[Visit]:
+        """Wake entries of a node, and judge those that arrive; from now on the others can be found."""
+        at = unit.row.ctypes.data
+        wakes = [Visit(partial(self._wake, unit, e), layout.WAKE, at, e.row.ctypes.data) for e in unit.edges]
+        judges = [Visit(partial(self._judge, e), layout.JUDGE, at, e.row.ctypes.data) for e in unit.edges]
+        retake, take = (Visit(self._take, kind, at) for kind in (layout.RETAKE, layout.TAKE))
+        back, settle = (Visit(_never, kind, at) for kind in (layout.RETURN, layout.SETTLE))
+        revive = Visit(partial(self._revive, unit), layout.REVIVE, at)
+        new = [take, *judges, settle] if unit.edges else []
+        return [*wakes, retake, *judges, back, *new, revive, *self._carries(unit)]
 
-    def _woken(self, unit: Unit) -> Rows:
-        """Entries that waited for something which this batch has brought, and wait for nothing else."""
-        found = self._take_pending(unit.streams)
-        for edge in unit.edges:
-            if edge.blacklist.waiting:
-                woken = self._woken_at(edge)
-                if len(woken):
-                    found.append(woken)
-        if not found:
-            return np.empty((0, len(unit.streams)), np.int32)
-        rows = found[0] if len(found) == 1 else np.concatenate(found)
-        flags, moments = np.ones(len(rows), np.uint8), np.zeros(len(rows), np.int32)
-        unit.judge(rows, self.now, moments, flags, len(rows))
-        return rows[flags.view(np.bool_)]
-
-    def _woken_at(self, edge: Edge) -> Rows:
-        opposite = edge.opposite
-        revealed = self._revealed.get(opposite[0], NONE) if len(opposite) == 1 else NONE
-        found = edge.wake(revealed, self.now)
-        if edge.drop is not None:  # what is left of loading
-            edge.drop(edge.blacklist.wake_all(self.now[0]))
-        return found
-
-    def _take_pending(self, streams: Streams) -> list[Rows]:
-        """What is to be judged anew, once, without what is dead."""
-        if streams not in self.pending:
+    def _carries(self, unit: Unit) -> list[Visit]:
+        """For composites, of which few come back, `Revival` does it."""
+        if unit.state is None or not unit.path:
             return []
-        rows = self.pending.pop(streams)
-        rows = rows[(rows - self.now[0, list(streams)] >= 0).all(axis=1)]
-        return [rows] if len(rows) else []
+        source: Ring = unit.entries
+        unit.row[layout.ENTRIES], unit.row[layout.SOURCE] = source.address, unit.path[0][1].source.address
+        carries = []
+        for halt, hop, recipe in unit.path:
+            simple = hop.theta is None and not hop.step.residuals and hop.step.duty is None
+            plain = simple and (recipe is not None or halt.recipe is None)
+            verified = np.array([(a, b.address, c, d.address) for a, b, c, d in hop.verified], np.int64)
+            arrays = hop.place.ctypes.data, hop.streams.ctypes.data
+            keys = (0, 0) if recipe is None else (recipe.ctypes.data, len(recipe))
+            rings = plain, self.router.binder.nested, halt.out.address, hop.target.address
+            row = np.array([*rings, *arrays, *keys, verified.ctypes.data, len(verified)], np.int64)
+            step = Step(source, halt, hop, recipe, verified, row)
+            call = partial(self._carry, step)
+            carries.append(Visit(call, layout.CARRY, unit.row.ctypes.data, step.row.ctypes.data))
+            source = halt.out
+        return carries
+
+    def _wake(self, unit: Unit, edge: Edge) -> int:
+        wanted = int(unit.row[layout.WOKEN]) + edge.blacklist.waiting
+        if wanted > unit.row[layout.WOKEN_ROOM]:
+            unit.make_place(wanted)
+        elif edge.blacklist.waiting > self._desk[layout.SPACE]:
+            self._make_space(edge.blacklist.waiting)
+        else:
+            edge.renew()
+        return 0
+
+    def _judge(self, edge: Edge) -> int:
+        failed = int(self._desk[layout.LACKED])
+        if failed >= 0:
+            edge.blacklist.make_place(failed)
+        else:
+            edge.renew()
+        return 0
+
+    def _take(self) -> int:
+        return self._make_space(int(self._desk[layout.ENTERED]))
+
+    def _revive(self, unit: Unit) -> int:
+        woken = unit.woken[: unit.row[layout.WOKEN]]
+        if unit.state is not None and self.whole:
+            unit.entries.reserve(len(woken))
+            return 0
+        past = np.vstack((self._now, self.router.newest.astype(np.int32)))
+        if unit.state is None:
+            self.revival.composites(unit, woken, past)
+        else:
+            self.revival.rows(unit, woken[:, 0], past)
+        return 1
+
+    def _carry(self, step: Step) -> int:
+        desk, out = self._desk, step.halt.out
+        if desk[layout.RESUMED_AT]:
+            out.grow()
+            return 0
+        start, stop = int(desk[layout.START]), int(desk[layout.STOP])
+        desk[layout.START], desk[layout.STOP] = self.revival.step(
+            step.halt, step.hop, step.recipe, step.source, start, stop, self._past
+        )
+        desk[layout.CARRIED] = out.address
+        return 1
 
     @property
-    def now(self) -> Marks:
+    def _now(self) -> Marks:
         """The marks at the first event of the batch: what is dead by these is so for all of it."""
         return self.router.marks[:1] if len(self.router.marks) else self.router.floor
 
-    def _before(self) -> Marks:
-        """Marks for entries older than every event of the batch, which meet only their like: nothing that has come
-        with the batch is live by these."""
-        if self._past is None:
-            self._past = np.vstack((self.now, self.router.newest.astype(np.int32)))
-        return self._past
+
+def _never() -> int:
+    raise AssertionError("kernels can always do this")

@@ -37,7 +37,9 @@ LIMIT = 19
 """Slots that are used between batches: fewer than there are, if a burst has left more than the usual load needs."""
 LINKED = 20
 """Where the part of the delta ends whose entries are in their chains already."""
-META_FIELDS = 21
+WAITING = 21
+"""Of a blacklist: entries that wait; some of them may be dead."""
+META_FIELDS = 22
 
 MAX_CAPACITY = 1 << 30
 

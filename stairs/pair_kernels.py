@@ -139,10 +139,11 @@ def find_pairs(pair, rows, marks, moments, room, flags, lacking):
     for start in range(0, rows.shape[0], BLOCK):
         n = min(BLOCK, rows.shape[0] - start)
         for i in range(n):
-            for j in range(recipe.shape[0]):
-                wanted[i, j] = long_at(record_at(recipe[j, LEAF], rows[start + i, recipe[j, COMPONENT]]))
-            work[FLOOR, i] = marks[moments[start + i], streams[0]]
             ones[i, 0] = 1
+            if flags[start + i] == 1:
+                for j in range(recipe.shape[0]):
+                    wanted[i, j] = long_at(record_at(recipe[j, LEAF], rows[start + i, recipe[j, COMPONENT]]))
+                work[FLOOR, i] = marks[moments[start + i], streams[0]]
         walk(one, wanted, links, 0, work, listed(flags, start, n, ones, work), ones)
         for i in range(n):
             work[FLOOR, i] = marks[moments[start + i], streams[1]]

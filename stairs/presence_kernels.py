@@ -1,6 +1,6 @@
 """Whether a STAIR has a live entry with some key, or with some part of its key.
 
-What is looked for are the keys, by a recipe, of entries with flag 1. Those for which no entry is live at
+What is looked for are the keys of entries with flag 1. Those for which no entry is live at
 ``marks[moments[i]]`` get the flag ``lacking``; kernels return how many. Marks never go down, so an entry that comes
 later in the batch, and is live then, counts too.
 """
@@ -12,6 +12,7 @@ import numpy as np
 
 from stairs.kernel import kernel, part
 from stairs.layout import FLAGS, INTS, KEY_HIGH, KEY_LOW, LONGS, LOW, NEXT, RECORDS, ROWS, SHIFT, STATE
+from stairs.prefetch import prefetch
 from stairs.probe_kernels import bucket_of
 from stairs.recipe_kernels import RECIPE, key_by
 from stairs.ring_kernels import is_live
@@ -21,16 +22,20 @@ DIRECTORY = nb.types.Tuple((INTS, INTS, INTS))
 is 32 bits of the part. Two parts with one tag look alike, so that one may seem to be there that is not."""
 
 
-@kernel(nb.int64(STATE, LONGS, RECIPE, RECORDS, RECORDS, INTS, FLAGS, nb.uint8))
-def find_keys(state, streams, recipe, rows, marks, moments, flags, lacking):
+@kernel(nb.int64(STATE, LONGS, LONGS, RECORDS, INTS, FLAGS, nb.uint8))
+def find_keys(state, streams, keys, marks, moments, flags, lacking):
     """Look for whole keys, in the chains of the ring itself."""
     records, heads, _, meta = state
     mask, low, shift, leaf = records.shape[0] - 1, np.int32(meta[LOW]), meta[SHIFT], streams.shape[0] == 1
     failed = 0
-    for i in range(rows.shape[0]):
+    for i in range(keys.shape[0]):
+        prefetch(heads, bucket_of(keys[i], shift))
+    for i in range(keys.shape[0]):
+        prefetch(records, np.int64(heads[bucket_of(keys[i], shift)] & mask))
+    for i in range(keys.shape[0]):
         if flags[i] != 1:
             continue
-        key = key_by(recipe, rows, i * rows.shape[1])
+        key = keys[i]
         key_low, key_high = np.int32(key), np.int32(key >> 32)
         entry, moment, found = heads[np.uint64(bucket_of(key, shift))], np.int64(moments[i]), False
         while np.int32(entry - low) >= 0 and not found:
@@ -76,16 +81,16 @@ def enter_parts(state, start, stop, recipe, directory):
         heads[head] = np.int32(entry)
 
 
-@kernel(nb.int64(STATE, LONGS, DIRECTORY, RECIPE, RECORDS, RECORDS, INTS, FLAGS, nb.uint8))
-def find_parts(state, streams, directory, recipe, rows, marks, moments, flags, lacking):
+@kernel(nb.int64(STATE, LONGS, DIRECTORY, LONGS, RECORDS, INTS, FLAGS, nb.uint8))
+def find_parts(state, streams, directory, keys, marks, moments, flags, lacking):
     """Look for parts, in a directory that knows all entries."""
     heads, nexts, tags = directory
     records, _, _, meta = state
     mask, low, failed = records.shape[0] - 1, np.int32(meta[LOW]), 0
-    for i in range(rows.shape[0]):
+    for i in range(keys.shape[0]):
         if flags[i] != 1:
             continue
-        head, tag = part_bucket(key_by(recipe, rows, i * rows.shape[1]), heads.shape[0])
+        head, tag = part_bucket(keys[i], heads.shape[0])
         entry, moment, found = heads[head], np.int64(moments[i]), False
         while np.int32(entry - low) >= 0 and not found:
             slot = np.uint64(entry & mask)
@@ -107,42 +112,3 @@ def find_any(state, streams, marks, first, last):
             break
         last -= 1
     return last
-
-
-@part
-def two_bits(key, size):
-    """The two bits of a part in a filter of ``size`` bytes (a power of two)."""
-    x = scatter(key)
-    mask = np.uint64(8 * size - 1)
-    return x & mask, (x >> np.uint64(32)) & mask
-
-
-@kernel(nb.int64(STATE, LONGS, nb.int64, nb.int64, RECIPE, INTS, FLAGS))
-def enter_bits(state, streams, start, stop, recipe, marks, bits):
-    """Enter the parts of the live ones among the entries start..stop into a Bloom filter; how many."""
-    records, entered = state[0], 0
-    mask, width, seven = records.shape[0] - 1, records.shape[1], np.uint64(7)
-    for entry in range(start, stop):
-        slot = np.uint64(entry & mask)
-        if is_live(records, slot, entry, streams, marks, False):
-            one, two = two_bits(key_by(recipe, records, np.int64(slot) * width + ROWS), bits.shape[0])
-            bits[one >> np.uint64(3)] |= np.uint8(1) << np.uint8(one & seven)
-            bits[two >> np.uint64(3)] |= np.uint8(1) << np.uint8(two & seven)
-            entered += 1
-    return entered
-
-
-@kernel(nb.int64(FLAGS, RECIPE, RECORDS, FLAGS, nb.uint8))
-def find_bits(bits, recipe, rows, flags, lacking):
-    """Look for parts in a Bloom filter: what is not there is surely lacking."""
-    seven, failed = np.uint64(7), 0
-    for i in range(rows.shape[0]):
-        if flags[i] != 1:
-            continue
-        one, two = two_bits(key_by(recipe, rows, i * rows.shape[1]), bits.shape[0])
-        first = (bits[one >> np.uint64(3)] >> np.uint8(one & seven)) & np.uint8(1)
-        second = (bits[two >> np.uint64(3)] >> np.uint8(two & seven)) & np.uint8(1)
-        if first & second == 0:
-            flags[i] = lacking
-            failed += 1
-    return failed

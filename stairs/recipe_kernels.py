@@ -50,11 +50,29 @@ def key_by(recipe, rows, start):
     return key
 
 
+@part
+def read_column(recipe, j, records, start, count, keys):
+    """Read one line of a recipe for entries of a ring, whose rows follow their keys: mix it into what the lines before
+    it gave. All that does not change from entry to entry is looked up once."""
+    leaf, place, width = recipe[j, LEAF], ROWS + recipe[j, COMPONENT], records.shape[1]
+    base, last = long_at(leaf + FIELD * RECORDS_AT), long_at(leaf + FIELD * CAPACITY) - 1
+    mask = records.shape[0] - 1
+    for i in range(count):
+        row = np.int64(get(records, np.int64((start + i) & mask) * width + place))
+        found = long_at(base + (row & last) * RECORD)
+        keys[i] = found if j == 0 else mix(keys[i], found)
+
+
 @kernel(nb.void(RECIPE, RECORDS, LONGS))
 def read_by(recipe, rows, out):
-    """The keys of entries, a line of ``rows`` for each."""
-    for i in range(rows.shape[0]):
-        out[i] = key_by(recipe, rows, i * rows.shape[1])
+    """The keys of entries, a line of ``rows`` for each; 0 if the recipe is empty."""
+    out[:] = 0
+    for j in range(recipe.shape[0]):
+        leaf, component, width = recipe[j, LEAF], recipe[j, COMPONENT], rows.shape[1]
+        base, last = long_at(leaf + FIELD * RECORDS_AT), long_at(leaf + FIELD * CAPACITY) - 1
+        for i in range(rows.shape[0]):
+            found = long_at(base + (np.int64(get(rows, i * width + component)) & last) * RECORD)
+            out[i] = found if j == 0 else mix(out[i], found)
 
 
 @kernel(nb.void(RECIPE, STATE, nb.int64, nb.int64))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-from stairs.flat import get, get_key
+from stairs.flat import get_key
 from stairs.kernel import kernel, part
 from stairs.layout import (
     BASE,
@@ -27,23 +27,24 @@ from stairs.layout import (
 )
 from stairs.prefetch import prefetch
 from stairs.probe_kernels import bucket_of, following
-from stairs.raw import ask_for
-from stairs.recipe_kernels import COMPONENT, LEAF, RECIPE, key_by, record_at
+from stairs.recipe_kernels import RECIPE, read_column
 from stairs.ring_kernels import is_live
 
 
-@kernel(nb.int64(STATE, RECIPE, RECORDS, FLAGS, nb.uint8))
-def put_by(blacklist, recipe, rows, flags, lacking):
+@kernel(nb.int64(STATE, LONGS, RECORDS, FLAGS, nb.uint8))
+def put_by(blacklist, keys, rows, flags, lacking):
     """Let the entries wait that are flagged as lacking something, each under its key, and clear their flags.
 
     Returns how many; there is room for them.
     """
     records, heads, _, meta = blacklist
     mask, shift, low, tail = records.shape[0] - 1, meta[SHIFT], np.int32(meta[LOW]), meta[TAIL]
+    for i in range(keys.shape[0]):
+        prefetch(heads, bucket_of(keys[i], shift))
     for i in range(rows.shape[0]):
         if flags[i] == lacking:
             flags[i] = 0
-            key = key_by(recipe, rows, i * rows.shape[1])
+            key = keys[i]
             slot = np.uint64(tail & mask)
             records[slot, KEY_LOW], records[slot, KEY_HIGH] = np.int32(key), np.int32(key >> 32)
             for j in range(rows.shape[1]):
@@ -92,46 +93,20 @@ def read_new(ring, start, stop, recipe, keys):
     Rows that were stored, but can not be found, are left out.
     """
     records, _, events, meta = ring
-    mask, width, count = records.shape[0] - 1, records.shape[1], 0
-    leaf = width == ROWS + 1
-    for entry in range(start, stop):
-        at = np.int64(entry & mask) * width + ROWS
+    mask, width, count = records.shape[0] - 1, records.shape[1], stop - start
+    if recipe.shape[0] > 0:
         for j in range(recipe.shape[0]):
-            ask_for(record_at(recipe[j, LEAF], get(records, at + recipe[j, COMPONENT])))
-    for entry in range(start, stop):
-        at = np.int64(entry & mask) * width
-        keys[count] = key_by(recipe, records, at + ROWS) if recipe.shape[0] > 0 else get_key(records, at)
-        count += np.int64(not leaf or events[entry - meta[BASE]] >= 0)
-    return count
-
-
-@kernel(nb.int64(STATE, LONGS, INTS, STATE, RECIPE, LONGS, RECORDS))
-def wake_for(blacklist, streams, marks, ring, recipe, keys, out):
-    """Take out what waits for entries of this batch in a ring; how many. ``streams`` are those of what waits, and
-    ``keys`` is room for those of a block of entries, which are looked up together."""
-    records, heads, _, meta = blacklist
-    mask, shift, low, taken = records.shape[0] - 1, meta[SHIFT], np.int32(meta[LOW]), 0
-    first, last = ring[3][BASE], ring[3][TAIL]
-    for start in range(first, last, keys.shape[0]):
-        count = read_new(ring, start, min(start + keys.shape[0], last), recipe, keys)
+            read_column(recipe, j, records, start, count, keys)
+    else:
         for i in range(count):
-            prefetch(heads, bucket_of(keys[i], shift))
-        for i in range(count):
-            entry = heads[bucket_of(keys[i], shift)]
-            if np.int32(entry - low) >= 0:
-                prefetch(records, np.int64(entry & mask))
-        for i in range(count):
-            taken = take(blacklist, streams, marks, keys[i], out, taken)
-    return taken
-
-
-@kernel(nb.int64(STATE, LONGS, INTS, LONGS, RECORDS))
-def wake_by(blacklist, streams, marks, keys, out):
-    """The same for some keys."""
-    taken = 0
-    for i in range(keys.shape[0]):
-        taken = take(blacklist, streams, marks, keys[i], out, taken)
-    return taken
+            keys[i] = get_key(records, np.int64((start + i) & mask) * width)
+    if width > ROWS + 1:
+        return count
+    found = 0
+    for i in range(count):
+        keys[found] = keys[i]
+        found += np.int64(events[start + i - meta[BASE]] >= 0)
+    return found
 
 
 @kernel(nb.int64(STATE, LONGS, INTS, nb.int64, RECORDS))

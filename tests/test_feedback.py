@@ -55,6 +55,7 @@ def test_feedback_changes_no_result(seed, monkeypatch):
     names = "ABCDEF"[: pick.choice([3, 4, 4, 5, 6])]
     monkeypatch.setattr(suspension, "LATE", pick.choice([4, 50]))
     monkeypatch.setattr(suspension, "SOME", pick.choice([1, 32]))
+    monkeypatch.setattr(suspension, "SELDOM", 1)
     monkeypatch.setattr(late, "FEW", pick.choice([16, 10**6]))
     windows = [eddy.Rows, eddy.Range, lambda n: eddy.Tumbling(rows=n)]
     query = clique(names, lambda _: pick.choice(windows)(pick.integer(5, 80)))
@@ -103,7 +104,7 @@ def test_the_composites_of_rows_that_nobody_can_use_are_not_made():
 
 
 def test_filters_are_smaller_than_directories():
-    """Parts of the key of three streams are looked for in directories, of two in their leaves: these take nothing."""
+    """Parts of the key of three streams are looked for in directories; of two in a sieve, and then in their leaves."""
     sizes = {}
     for plan in ("(A B) (C D)", "((A B) C) ((D E) F)"):
         query = clique("ABCDEF" if "F" in plan else "ABCD", lambda _: eddy.Range(600))
@@ -113,7 +114,7 @@ def test_filters_are_smaller_than_directories():
             edges = engine._router.suspension.units
             sizes[plan, policy] = sum(edge.presence.nbytes for unit in edges for edge in unit.edges)
     pairs, filtered, threes, small = sizes.values()
-    assert pairs == 0 < filtered and 0 < small * 4 < threes
+    assert pairs == filtered > 0 and 0 < small * 4 < threes
 
 
 def three(policy, window=10, **options):
@@ -130,6 +131,7 @@ def three(policy, window=10, **options):
 def test_a_row_whose_last_partner_has_left_is_suspended_late(monkeypatch):
     """Its composites go with it, and when it comes back there is each of them once."""
     monkeypatch.setattr(suspension, "SOME", 1)
+    monkeypatch.setattr(suspension, "SELDOM", 1)
     monkeypatch.setattr(suspension, "LATE", 10**9)
     engine = three(TIRELESS, window=10)
     engine.push("C", {"ts": [0], "y": [7]})

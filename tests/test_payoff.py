@@ -11,8 +11,9 @@ from eddy.leaf import StreamState
 from eddy.payoff import DEAR, SHARE, Payoff, partners, weight
 from eddy.restraint import SOON
 from eddy.suspension import RELEASED, Suspension
-from policies import Mns
+from policies import Mns, NoFeedback
 from policies.feedback.mns import SHORTEST
+from stairs.visit_layout import NANOSECONDS
 
 
 def query_of(window):
@@ -25,17 +26,22 @@ def engine_of(feedback, cost, window=20):
     engine, now = eddy.Eddy(query_of(window), plan="(A B) C", feedback=feedback), [0.0]
     suspension = Suspension(feedback, engine._router, clock=lambda: now[0])
     engine._router.suspension = suspension
-    bill, done = suspension.visits.bill, suspension.done
+    settle, done = suspension.visits.settle, suspension.done
 
-    def visited(edges, start):
-        now[0] += cost * bool(edges)
-        bill(edges, start)
+    def settled():
+        work = settle()
+        for unit in suspension.units:
+            for edge in unit.edges:
+                edge.row[NANOSECONDS] += int(1e9 * cost)
+                suspension.visits.seconds += cost
+                now[0] += cost
+        return work
 
     def over(events):
         now[0] += 1.0
         done(events)
 
-    suspension.visits.bill, suspension.done = visited, over
+    suspension.visits.settle, suspension.done = settled, over
     return engine
 
 
@@ -90,6 +96,63 @@ def test_while_windows_fill_nothing_is_told():
 def test_without_restraint_nothing_rests():
     awake, _ = run(engine_of(Mns(restraint=False), 10.0), 100)
     assert all(awake)
+
+
+def pairs(rows, fan_out, partners):
+    """Batches of A, B, C and D, keyed A-B and C-D with so many partners, of which few have a partner across."""
+    rng = np.random.default_rng(5)
+    for step in range(40):
+        yield {
+            s: {
+                "ts": np.full(rows, step),
+                "k": rng.integers(0, 10 * rows // fan_out, rows),
+                "p": rng.integers(0, partners, rows),
+            }
+            for s in "ABCD"
+        }
+
+
+@pytest.mark.parametrize("partners, rests", [(10**6, True), (60, False)])
+def test_one_of_two_siblings_rests_while_the_rows_of_the_other_wait(partners, rests):
+    """Where A's rows wait for a pair of C and D, rows of B make nothing; where A's do not wait, B is judged too."""
+    streams = {s: eddy.Stream(dict.fromkeys(["ts", "k", "p"], "int64"), window=eddy.Range(9)) for s in "ABCD"}
+    where = ["A.k = B.k", "C.k = D.k", "A.p = C.p", "B.p = D.p"]
+    found = {}
+    for policy in (Mns(), Mns(restraint=False), NoFeedback()):
+        engine = eddy.Eddy(eddy.Query(streams, where=where), "(A B) (C D)", feedback=policy)
+        seen = []
+        found[policy] = []
+        for batch in pairs(20, 4, partners):
+            found[policy].append(engine.push_all(batch).rows.tolist())
+            if not isinstance(policy, NoFeedback):
+                edges = {edge.name: edge.resting for edge in engine.statistics().feedback.edges}
+                seen.append(edges["B"] and not edges["A"])
+        if policy == Mns():
+            assert all(seen[:3]) and all(seen) is rests
+        elif not isinstance(policy, NoFeedback):
+            assert not any(seen)
+    one, two, three = ([sorted(rows) for rows in batches] for batches in found.values())
+    assert one == two == three
+
+
+def test_while_all_edges_rest_batches_take_the_short_way():
+    """A policy that has nothing to do costs nothing, and gets up in time."""
+    engine, plain = (eddy.Eddy(query_of(5), plan="(A B) C", feedback=p) for p in (Mns(), NoFeedback()))
+    suspension, short, judged = engine._router.suspension, 0, 0
+    passed = suspension.passed
+
+    def counted():
+        nonlocal short
+        short += 1
+        passed()
+
+    suspension.passed = counted
+    rng = np.random.default_rng(8)
+    for batch in range(400):
+        rows = {s: {"ts": np.full(20, batch), "k": rng.integers(0, 20, 20)} for s in "ABC"}
+        assert len(engine.push_all(rows)) == len(plain.push_all(rows))
+        judged += suspension.watching
+    assert short > 150 and 4 < judged < 100
 
 
 def test_what_waits_at_an_edge_that_rests_is_let_go_little_by_little(monkeypatch):

@@ -250,6 +250,7 @@ def test_results_are_those_of_an_unbounded_window_loaded_first(seed, monkeypatch
     pick, rng = Pick(seed), np.random.default_rng(seed)
     monkeypatch.setattr(suspension, "LATE", pick.choice([4, 50]))
     monkeypatch.setattr(suspension, "SOME", pick.choice([1, 32]))
+    monkeypatch.setattr(suspension, "SELDOM", 1)
     monkeypatch.setattr(late, "FEW", pick.choice([16, 10**6]))
     names = "ABCDE"[: pick.choice([3, 4, 4, 5])]
     static = set(pick.shuffled(names)[: pick.integer(1, len(names) - 1)])

@@ -73,6 +73,12 @@ class Feedback(ABC):
         """
         return left >= right if nested or min(left, right) == 1 else left <= right
 
+    @property
+    def hesitates(self) -> bool:
+        """Whether, of two streams that are joined with each other first, only one waits to begin with: what it makes is
+        spared for both. The other rests, and is tried as after any rest."""
+        return False
+
     def rest(self, edge: Edge) -> int:
         """What an edge has cost and saved is known; for how many batches it is not to judge anything."""
         return 0

@@ -60,6 +60,11 @@ class Mns(Feedback):
         """With ``detect="bloom"``."""
         return self.detect == "bloom"
 
+    @property
+    def hesitates(self) -> bool:
+        """With ``restraint``."""
+        return self.restraint
+
     def judges(self, components: int, attributes: Sequence[int]) -> Sequence[int] | None:
         """All attributes; without any, a composite waits for nothing that its rows do not wait for."""
         if self.levels is not None and components > self.levels:
