@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -209,3 +211,17 @@ def test_more_rows_are_ruled_out_than_32_bits_can_count():
         marks[:, 1] = np.array([base, base + 1, base + 11]).astype(np.int32) if base > 7 else 7
         assert renumber(ring, 0, 3, fresh, marks, 1, base) == low
         assert marks[:, 1].tolist() == wanted and not marks[:, 0].any()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_results_that_were_held_back_have_their_numbers_too(threads):
+    """They are put by where they were made, and given much later."""
+    given, batches = query(eddy.Rows(40)), list(feed())
+    engine = eddy.Eddy(given, plan="(A B) C", migration=ParallelTrack("pt"), threads=threads)
+    found = []
+    for number, batch in enumerate(batches):
+        if number in (3, 7):
+            engine.migrate({3: "A (B C)", 7: "(A C) B"}[number])
+        found += rows_of(engine.push_all(batch))
+    found += rows_of(engine.settle())
+    assert sorted(found) == sorted(itertools.chain(*by_hand(given, batches)))
