@@ -63,12 +63,15 @@ class Express:
 
     def _open(self) -> Lane | None:
         """A lane, if the engine is in its ordinary state now."""
+        router = self._engine._router
+        if isinstance(router, Router) and not router.at_ease:
+            return None
         self._wait -= 1
         if self._wait > 0:
             return None
         lane = _lane(self._engine)
         if lane is None and self._engine.threads == 1:
-            self._wait = REVIEW if self._engine._router.suspension is None else PATIENCE
+            self._wait = REVIEW
         return lane
 
     def _process(self, lane: Lane) -> Result:
