@@ -27,6 +27,9 @@ EVENTS = 1_000_000
 """Events of each phase."""
 PILOTS = 30
 """Plans that are tried to find the best of each phase."""
+TWINS = 3
+"""Engines of each side where nothing drifts, of which the fastest counts. Alike engines differ by some percent, by
+where their memory happens to lie, and the one that is made first by up to a tenth: more than what is to be seen."""
 PATIENCE = 5.0
 """A plan that takes so many times as long as the best so far is given up."""
 
@@ -42,8 +45,8 @@ class Outcome:
     fixed: tuple[str, ...]
     changes: Mapping[str, int]
     """Plan changes of each policy."""
-    first: str | None = None
-    """The plan that all policies began with, where nothing drifts: the best, as far as that was known."""
+    noise: float = 0.0
+    """By what share twins of the same plan differ."""
 
     @property
     def clairvoyant(self) -> Seconds:
@@ -111,10 +114,15 @@ def race(drift: Drift, events: int, policies: Sequence[str]) -> Outcome:
     best = {min(pilots, key=lambda plan: pilots[plan][k]) for k in range(len(drift.phases))}
     best.add(min(pilots, key=lambda plan: float(pilots[plan].sum())))
     fixed, query = tuple(sorted(best)), drift.query()
-    engines = {plan: Eddy(query, plan) for plan in fixed}
+    twins = TWINS if drift.still else 1
+    made = [((plan, k), Eddy(query, plan)) for k in range(twins) for plan in fixed]
     # Where nothing drifts, what counts is what watching costs: all begin with the best plan.
     first = min(pilots, key=lambda plan: float(pilots[plan].sum())) if drift.still else None
-    engines |= {name: Eddy(query, first, routing=POLICIES[name]()) for name in policies}
+    made += [
+        ((name, k), Eddy(query, first, routing=POLICIES[name]())) for k in range(twins) for name in policies
+    ]
+    decoy = ("decoy", 0)  # the first engine that is made is often slower: nobody is to be that one
+    engines = {decoy: Eddy(query, fixed[0]), **dict(made)}
     spent = {name: np.zeros(len(drift.phases)) for name in engines}
     names = list(engines)
     for turn, (phase, batch) in enumerate(drift.feed(events)):
@@ -125,8 +133,11 @@ def race(drift: Drift, events: int, policies: Sequence[str]) -> Outcome:
             counts.add(count)
         if len(counts) > 1:
             raise AssertionError(f"the sides found different numbers of results: {counts}")
-    changes = {name: engines[name].statistics().migrations for name in policies}
-    return Outcome(spent, fixed, changes, first)
+    changes = {name: engines[name, 0].statistics().migrations for name in policies}
+    totals = {name: [float(spent[name, k].sum()) for k in range(twins)] for name in (*fixed, *policies)}
+    sides = {name: spent[name, totals[name].index(min(totals[name]))] for name in totals}
+    noise = max(max(totals[plan]) / min(totals[plan]) - 1 for plan in fixed)
+    return Outcome(sides, fixed, changes, noise)
 
 
 def measure(make: Callable[[], Drift], report: Report) -> None:
@@ -135,7 +146,8 @@ def measure(make: Callable[[], Drift], report: Report) -> None:
     calm = evolve(drift, name=f"{drift.name}, no drift", phases=drift.phases[3:4] * 5)
     for feed in (drift, calm):
         report.tell(feed.name)
-        outcome = race(feed, 50_000 if report.quick else EVENTS, list(POLICIES))
+        sides = ["Auto", "Card"] if feed.still else list(POLICIES)
+        outcome = race(feed, 50_000 if report.quick else EVENTS, sides)
         head = ("side", *(f"phase {k}, ms" for k in range(1, 6)), "all, ms", "of clairvoyant", "changes")
         for name, seconds in outcome.sides.items():
             phases = [float(1000 * s) for s in seconds]
@@ -149,10 +161,8 @@ def measure(make: Callable[[], Drift], report: Report) -> None:
 def _reach(feed: Drift, outcome: Outcome, report: Report) -> None:
     changes = f"{outcome.changes['Auto']} changes"
     if feed.still:
-        assert outcome.first is not None
-        slower = 100 * float(outcome.sides["Auto"].sum() / outcome.sides[outcome.first].sum() - 1)
-        hindsight = 100 * (1 / outcome.of_best_single("Auto") - 1)
-        note = f"{changes}; in hindsight the best of {len(outcome.fixed)} plans: {hindsight:.1f} %"
+        slower = 100 * (1 / outcome.of_best_single("Auto") - 1)
+        note = f"{changes}; twins of one plan differ by up to {100 * outcome.noise:.1f} %"
         report.reach(f"{feed.name}: Auto slower than the best plan, kept", slower, "%", 1.0, note=note)
         return
     report.reach(f"{feed.name}: time of Auto, of a clairvoyant", outcome.of_clairvoyant("Auto"), "times", 1.1)
