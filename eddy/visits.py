@@ -172,7 +172,9 @@ class Visits:
         return [*wakes, retake, *judges, back, *new, revive, *self._carries(unit)]
 
     def _carries(self, unit: Unit) -> list[Visit]:
-        """For composites, of which few come back, `Revival` does it."""
+        """For composites, of which few come back, `Revival` does it, and for rows that several STAIRs want."""
+        if unit.ways:
+            unit.row[layout.ENTRIES] = layout.BY_THE_CALLER
         if unit.state is None or not unit.path:
             return []
         source: Ring = unit.entries
@@ -215,7 +217,7 @@ class Visits:
 
     def _revive(self, unit: Unit) -> int:
         woken = unit.woken[: unit.row[layout.WOKEN]]
-        if unit.state is not None and self.whole:
+        if unit.state is not None and self.whole and not unit.ways:
             unit.entries.reserve(len(woken))
             return 0
         past = np.vstack((self._now, self.router.newest.astype(np.int32)))

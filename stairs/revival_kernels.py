@@ -29,6 +29,7 @@ from stairs.raw import long_at
 from stairs.recipe_kernels import record_at, rekey_by
 from stairs.visit_layout import (
     BOTH_AT,
+    BY_THE_CALLER,
     CARRIED,
     COMPLETE,
     CURSOR,
@@ -67,9 +68,9 @@ def revive(unit, desk, marks, newest):
     desk[START] = desk[STOP] = desk[RESUMED_AT] = 0
     if n == 0:
         return 1
-    if desk[COMPLETE] == 0 or unit[LEAVES] == 0:
-        return 0
     rows, entries = carray(pointer(unit[WOKEN_AT]), (n,), np.int32), unit[ENTRIES]
+    if desk[COMPLETE] == 0 or unit[LEAVES] == 0 or entries == BY_THE_CALLER:
+        return 0
     if entries != 0:
         meta = meta_at(entries)
         if n > meta[ROOM] or n > meta[CAPACITY]:

@@ -26,6 +26,8 @@ WOKEN_AT, WOKEN_ROOM, WOKEN = 8, 9, 10
 """What was woken: where, for how many there is room, and how many there are."""
 ENTRIES, SOURCE = 11, 12
 """Of rows: a ring for those on their way (0: they go nowhere), and the leaf that has the keys for it."""
+BY_THE_CALLER = -1
+"""In place of that ring: they go more ways than one, which kernels do not know."""
 ARRIVED, SUSPENDED, RESUMED, SPENT = 13, 14, 15, 16
 """Entries so far that came, began to wait, and came back; and nanoseconds in this batch."""
 EDGES_AT, EDGES = 17, 18

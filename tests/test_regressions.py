@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import eddy
-from policies import Ghm, Jisc, ParallelTrack, Routing
+from policies import Ghm, Jisc, Mns, ParallelTrack, Routing
 from stairs import Stair
 from stairs.hole_kernels import place
 
@@ -199,3 +199,15 @@ def test_strings_that_wait_in_a_black_box_are_not_swept():
             )
             assert first == second
     assert swept > 3 and engines[1].statistics().history[-1].ended is None
+
+
+@pytest.mark.parametrize("feedback", [Mns(), Mns(restraint=False)])
+@pytest.mark.parametrize("plan", ["A: B C | B: A C | C: (A B)", "A: (B C) | B: C A | C: B A"])
+def test_rows_that_come_back_reach_the_composites_of_orderings(plan, feedback):
+    """Rows that waited are joined into every STAIR that some ordering visits, not only made findable."""
+    stream = eddy.Stream({"k": "int64"}, window=eddy.Rows(50))
+    query = eddy.Query(dict.fromkeys("ABC", stream), where=["A.k = B.k", "B.k = C.k"])
+    engine, found = eddy.Eddy(query, plan=plan, feedback=feedback), 0
+    for name in ("A", "B", "C", "A", "B"):
+        found += len(engine.push(name, {"k": [1, 2, 3]}))
+    assert found == 3 * (1 + 1 + 2)
