@@ -66,7 +66,10 @@ class Budget:
         self._slots = slots
         if len(router.tracks) > 1 or router.tracks[0].hybrid is not None:
             return  # what a plan makes for another cannot be made again from the rows: demotion waits until it is alone
-        sizes = [stair.nbytes << full for stair, full in zip(stairs, crowded, strict=True)]
+        sizes = [
+            stair.nbytes + (stair.slot_bytes if full else 0)
+            for stair, full in zip(stairs, crowded, strict=True)
+        ]
         allowed = max(0, self.limit - others())
         if sum(sizes) <= allowed:
             return
@@ -92,7 +95,8 @@ def _reduce(stair: Stair, size: float, floor: NDArray[np.int32]) -> int:
     Those go first that have had no new composite for the longest time: least is done for them, and what they hold is
     about to leave the windows.
     """
-    most = HALF * size / stair.nbytes * stair.capacity  # entries; what is asked for comes back
+    room = max(0.0, size - (stair.nbytes - stair.slot_bytes))
+    most = HALF * room / stair.slot_bytes * stair.capacity  # entries; what is asked for comes back
     keys = stair.hole_keys(stair.low, stair.tail)[stair.linked(stair.low, stair.tail)]
     victims = _longest_silent(keys, most)
     stair.demote(victims)

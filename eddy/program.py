@@ -9,6 +9,7 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from eddy.binding import Halt, Hop
+from stairs.address import address_of
 from stairs.program_kernels import (
     ASK,
     BEGIN,
@@ -91,7 +92,7 @@ def compile_program(schedule: Sequence[Halt | Visit]) -> Program:
             if duty is not None and duty.skips(hop.step.source.streams):
                 continue
             if hop.plain:
-                arrays = (hop.place.ctypes.data, hop.target.streams.ctypes.data)
+                arrays = (address_of(hop.place), address_of(hop.target.streams))
                 add(
                     halt,
                     hop,

@@ -479,4 +479,5 @@ class Router(Tracks):
         scratch = [*self.results, *itertools.chain(*self._spare.values())]
         for track in self.tracks:
             scratch += track.scratch
-        return sum(ring.nbytes for ring in scratch)
+        spare = sum(directory.spare for directory in self._directories.values())
+        return sum(ring.nbytes for ring in scratch) + spare

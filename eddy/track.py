@@ -15,6 +15,7 @@ from eddy.itinerary import RoutingTable, StairId
 from eddy.plan import Plan
 from eddy.program import Program
 from stairs import Ring, Stair
+from stairs.address import address_of
 from stairs.begin_kernels import SCRATCH, STAIR, TABLE
 
 
@@ -58,7 +59,7 @@ class Track:
     def rings(self) -> NDArray[np.int64]:
         """Its STAIRs and then its scratch rings, as a table for the kernel that begins a batch in them."""
         if self._rings is None or self._rings[0] is not self.program or self._rings[1] is not self.held:
-            stairs = [(STAIR, stair.address, stair.streams.ctypes.data) for stair in self.every_stair]
+            stairs = [(STAIR, stair.address, address_of(stair.streams)) for stair in self.every_stair]
             table = [*stairs, *((SCRATCH, ring.address, 0) for ring in self.scratch)]
             self._rings = self.program, self.held, np.array(table, np.int64).reshape(-1, TABLE)
         return self._rings[2]

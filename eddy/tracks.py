@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from eddy.binding import Binder, Halt
 from eddy.duty import Duty
 from eddy.hybrid import Task, combine, merged
-from eddy.itinerary import Compiler, RoutingTable, StairId
+from eddy.itinerary import Compiler, Key, RoutingTable, StairId
 from eddy.leaf import StreamState
 from eddy.orderings import Orderings
 from eddy.plan import Plan
 from eddy.program import compile_program
 from eddy.track import Track
-from stairs import Ring, Stair
+from stairs import Directory, Ring, Stair
 from stairs.holes import Keys
 
 RESULT_RINGS = 3
@@ -47,6 +47,7 @@ class Tracks(ABC):
         """For each STAIR the halt that writes to it, and the leaf that knows its holes."""
         self._makers: dict[Ring, Halt] = {}
         """The halt that writes to a STAIR, or to a place on the way to one."""
+        self._directories = {} if nested else directories(compiler, streams)
 
     @property
     def stairs(self) -> dict[StairId, Stair]:
@@ -159,7 +160,10 @@ class Tracks(ABC):
         """The old plan owes nothing any more: what is left is the new one, with all its states."""
         table = self.compiler.compile(track.plan)
         left = {wanted: stair for wanted, stair in track.stairs.items() if wanted not in table.stairs}
-        self.filled_before += sum(s.keys_filled for s in (*left.values(), *track.shadows.values()))
+        gone = [*left.values(), *track.shadows.values()]
+        self.filled_before += sum(stair.keys_filled for stair in gone)
+        for stair in gone:
+            stair.leave()
         track.stairs = {wanted: track.stairs[wanted] for wanted in table.stairs}
         for stair in track.stairs.values():
             stair.partial = False
@@ -180,6 +184,7 @@ class Tracks(ABC):
         track = self.tracks[-1]
         assert track.hybrid is not None
         self.filled_before += track.stairs[state].keys_filled
+        track.stairs[state].leave()
         track.stairs[state] = track.shadows.pop(state)
         merged(track.hybrid, task, state, counts.tolist())
         self._bind(track)
@@ -205,7 +210,14 @@ class Tracks(ABC):
         component = None if carrier.key == wanted.key else wanted.streams.index(carrier.streams[0])
         stair = Stair(name, wanted.streams, 1, self.binder.leaf(carrier), component)
         stair.filler = self.fill
+        self._house(wanted, stair)
         return stair
+
+    def _house(self, wanted: StairId, stair: Stair) -> None:
+        """Give a STAIR a lane in the directory of its key class, if there is one and it has none."""
+        directory = self._directories.get(wanted.key)
+        if directory is not None and stair.directory is None and stair.low == stair.tail:
+            directory.join(stair)
 
     def _track(
         self,
@@ -238,7 +250,13 @@ class Tracks(ABC):
         before = self.every_stair
         self.tracks = tracks
         alive = {id(stair) for stair in self.every_stair}
-        self.filled_before += sum(stair.keys_filled for stair in before if id(stair) not in alive)
+        gone = [stair for stair in before if id(stair) not in alive]
+        self.filled_before += sum(stair.keys_filled for stair in gone)
+        for stair in gone:
+            stair.leave()
+        for track in tracks:
+            for wanted, stair in track.stairs.items():
+                self._house(wanted, stair)
         self._writers = {stair: writer for stair, writer in self._writers.items() if id(stair) in alive}
         alive.update(id(place) for track in tracks for place in track.places)
         self._makers = {ring: halt for ring, halt in self._makers.items() if id(ring) in alive}
@@ -253,6 +271,21 @@ class Tracks(ABC):
     @abstractmethod
     def fill(self, stair: Stair, keys: Keys) -> None:
         """Fill holes of a STAIR."""
+
+
+def directories(compiler: Compiler, streams: list[StreamState]) -> dict[Key, Directory]:
+    """By key class, where the bucket heads are of its leaves, and of the STAIRs that are looked up by it.
+
+    A plan has no more of these than its joins on the class have sides: with m members, m - 1 joins. If all streams are
+    members, m of those sides are leaves.
+    """
+    found = {}
+    for c, members in enumerate(compiler.classes):
+        m, key = len(members), Key((c,))
+        found[key] = Directory(2 * m - 2 if m == len(streams) else 3 * m - 2)
+        for stream in members:
+            found[key].join(streams[stream].stairs[key])
+    return found
 
 
 def _open(new: list[Stair], dropped: list[Stair]) -> None:

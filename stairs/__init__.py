@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from stairs.directory import Directory
 from stairs.ring import Ring
 from stairs.sorted_index import SortedIndex
 from stairs.stair import Stair
 
-__all__ = ["Ring", "SortedIndex", "Stair"]
+__all__ = ["Directory", "Ring", "SortedIndex", "Stair"]

@@ -25,6 +25,7 @@ from stairs.layout import (
 )
 from stairs.probe_kernels import bucket, following
 from stairs.program_kernels import state_at
+from stairs.ring_kernels import relink
 
 STEPS = 4
 """Steps along the chains of a leaf, for each of its rows, before all its chains are made anew instead."""
@@ -78,21 +79,6 @@ def link_rows(leaf, rows, steps):
         if steps < 0:
             return i + 1
     return rows.shape[0]
-
-
-@kernel(nb.void(STATE))
-def relink(state):
-    """Make all chains anew of the entries that have some link."""
-    records, heads, _, meta = state
-    mask, shift, low = records.shape[0] - 1, meta[SHIFT], np.int32(meta[LOW])
-    for i in range(heads.shape[0]):
-        heads[i] = np.int32(low - 1)
-    for entry in range(meta[LOW], meta[TAIL]):
-        slot = np.uint64(entry & mask)
-        if records[slot, NEXT] != np.int32(entry):
-            head = np.uint64(bucket(records[slot, KEY_LOW], records[slot, KEY_HIGH], shift))
-            records[slot, NEXT] = heads[head]
-            heads[head] = np.int32(entry)
 
 
 @kernel(nb.void(LONGS, INTS), makes_arrays=True)

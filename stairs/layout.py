@@ -25,6 +25,9 @@ LOW, TAIL, BASE, SHIFT = 0, 1, 2, 3
 Entries from BASE on were made in this batch and ``events[id - BASE]`` is the index of their latest event in it,
 or -1 when all their components are older. Entries before BASE are older than every event of the batch.
 """
+LANE_BITS = 8
+"""SHIFT says by how much a hash is shifted to give a place among the heads, and, from this bit on, how many low bits of
+the place are 0: where heads of several rings lie side by side (`directory`), those of one are 2**bits apart."""
 FROM, TO, HOLES = 4, 5, 6
 """The delta: the entries that the batch has put here so far. Whether some key is a hole."""
 RECORDS_AT, CAPACITY, WIDTH, HEADS, BUCKETS, EVENTS, ROOM = 7, 8, 9, 10, 11, 12, 13

@@ -30,6 +30,7 @@ from stairs.layout import (
     BASE,
     KEY_HIGH,
     KEY_LOW,
+    LANE_BITS,
     LONGS,
     LOW,
     NEXT,
@@ -55,8 +56,9 @@ PROBE = nb.int64(STATE, STATE, STATE, LONGS, LONGS, RECORDS, LONGS, RECORDS)
 
 @part
 def bucket_of(key, shift):
-    """Fibonacci hashing of a 64-bit key: the top bits of a product."""
-    return np.int64((np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(shift))
+    """Fibonacci hashing of a 64-bit key: the top bits of a product, as many as ``SHIFT`` says (see `layout`)."""
+    top = np.int64((np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(shift & 63))
+    return top & (np.int64(-1) << (shift >> LANE_BITS))
 
 
 @part

@@ -5,11 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from stairs.address import address_of
+from stairs.directory import Directory
 from stairs.key_kernels import read_keys
 from stairs.layout import (
     BASE,
     CAPACITY,
     FROM,
+    LANE_BITS,
     LIMIT,
     LOW,
     MAX_CAPACITY,
@@ -28,6 +31,9 @@ State = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[n
 
 SMALLEST = 64
 
+NO_HEADS: NDArray[np.int32] = np.zeros(1, np.int32)
+"""In place of heads where chains stay as they are."""
+
 
 def power_of_two(n: int) -> int:
     """The least power of two that is at least n, and not too small to be worth a ring."""
@@ -41,41 +47,83 @@ class Ring:
     few buckets mix keys.
     """
 
+    leaf = False
+    """Whether its ids are row numbers."""
+
     def __init__(
         self, components: int, capacity: int = SMALLEST, first: int = 0, hashed: bool = True
     ) -> None:
         self.hashed = hashed
+        self.directory: Directory | None = None
+        """Where its heads are, if it has none of its own."""
+        self.refreshed = first
+        """Heads are no further back than the id that was the next one then."""
         self.components = components
         self.meta = np.zeros(META_FIELDS, np.int64)
-        self.address = self.meta.ctypes.data
+        self.address = address_of(self.meta)
         """By which kernels that run a whole plan know the ring; it never changes."""
         self._hold(*self._allocate(power_of_two(capacity)), np.empty(SMALLEST, np.int32))
-        self.meta[[LOW, TAIL, BASE, FROM, TO]] = first
-        self.state[1][:] = np.int64(first - 1).astype(np.int32)
+        self.start(first, first)
+        if first != 1:
+            self.state[1][:] = np.int64(first - 1).astype(np.int32)
+
+    def start(self, first: int, refreshed: int) -> None:
+        """Begin with this id (while empty)."""
+        self.meta[LOW : BASE + 1] = first  # and TAIL
+        self.meta[FROM : TO + 1] = first
+        self.refreshed = refreshed
+
+    def move_in(self, directory: Directory, lane: int) -> None:
+        """Use this lane of heads from now on."""
+        self.directory = directory
+        records, _, events, _ = self.state
+        self._hold(records, directory.heads(lane), events)
+
+    def leave(self) -> None:
+        """Nobody needs it any more: its lane can be another's, and nothing is left in it."""
+        if self.directory is not None:
+            self._empty()
+
+    def _empty(self) -> None:
+        """Keep the smallest of arrays, with nothing in them."""
+        if self.directory is not None:
+            self.directory.leave(self)
+            self.directory = None
+        self._hold(*self._allocate(SMALLEST), np.empty(SMALLEST, np.int32))
+        self.meta[LOW] = self.meta[BASE] = self.meta[TAIL]
 
     def _hold(self, records: NDArray[np.int32], heads: NDArray[np.int32], events: NDArray[np.int32]) -> None:
         """Use these arrays from now on."""
         self.state: State = (records, heads, events, self.meta)
         if self.meta[CAPACITY] != len(records):
             self.meta[LIMIT] = len(records)
-        self.meta[SHIFT] = 64 - (len(heads).bit_length() - 1)
+        places, apart = len(heads), 0
+        if self.directory is not None:
+            apart = self.directory.lanes.bit_length() - 1
+            places = self.directory.buckets << apart
+        self.meta[SHIFT] = (65 - places.bit_length()) | (apart << LANE_BITS)
         self.meta[RECORDS_AT : ROOM + 1] = (
-            records.ctypes.data,
+            address_of(records),
             *records.shape,
-            heads.ctypes.data,
+            address_of(heads),
             len(heads),
-            events.ctypes.data,
+            address_of(events),
             len(events),
         )
 
     def _allocate(self, capacity: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Records and heads for so many entries."""
+        return self._allocate_records(capacity), self._allocate_heads(capacity)
+
+    def _allocate_heads(self, capacity: int) -> NDArray[np.int32]:
+        return np.zeros(capacity if self.hashed else 1, np.int32)
+
+    def _allocate_records(self, capacity: int) -> NDArray[np.int32]:
         if capacity > MAX_CAPACITY:
             raise MemoryError(
                 "more than 2**30 entries are live in one STAIR: use a shorter window or more key attributes"
             )
-        heads = np.zeros(capacity if self.hashed else 1, np.int32)
-        return np.empty((capacity, ROWS + self.components), np.int32), heads
+        return np.empty((capacity, ROWS + self.components), np.int32)
 
     @property
     def delta(self) -> tuple[int, int]:
@@ -115,7 +163,14 @@ class Ring:
 
     @property
     def nbytes(self) -> int:
-        return sum(array.nbytes for array in self.state)
+        heads = 0 if self.directory is None else 4 * self.directory.buckets
+        return self.slot_bytes + heads + self.state[2].nbytes + self.meta.nbytes
+
+    @property
+    def slot_bytes(self) -> int:
+        """What grows and shrinks with its slots: records, and heads that are its own."""
+        records, heads = self.state[:2]
+        return records.nbytes + (heads.nbytes if self.directory is None else 0)
 
     def keys(self, start: int, stop: int) -> NDArray[np.int64]:
         """The keys of the entries start..stop."""
@@ -147,8 +202,15 @@ class Ring:
         self.meta[MOST] = 0
 
     def resize(self, capacity: int) -> None:
-        """Move to another number of slots; ids stay."""
-        records, heads = self._allocate(capacity)
+        """Move to another number of slots; ids stay, and so do chains where heads are in a directory."""
+        if self.directory is not None:
+            records = self._allocate_records(capacity)
+            move(self.state, records, NO_HEADS)
+            self._hold(records, *self.state[1:3])
+            if self.leaf:
+                self.directory.fit()
+            return
+        records, heads = self._allocate_records(capacity), self._allocate_heads(capacity)
         if (
             not self.low == self.tail == 1
         ):  # else there is nothing to move, and heads of 0 are below the first id
@@ -158,13 +220,18 @@ class Ring:
     def inherit(self, other: Ring) -> None:
         """Take the arrays of a ring that nobody needs any more, which is left empty (while this one is empty).
 
-        Memory that was used before costs nothing to touch, and nothing need be cleared: ids go on from the other's, so
-        that whatever it left behind is below the low-water id.
+        Memory that was used before costs nothing to touch, and nothing need be cleared: where it takes the heads too,
+        ids go on from the other's, so that whatever it left behind is below the low-water id.
         """
-        self._hold(*other.state[:3])
-        self.meta[[LOW, TAIL, BASE, FROM, TO]] = other.tail
-        other._hold(*other._allocate(SMALLEST), np.empty(SMALLEST, np.int32))
-        other.meta[LOW] = other.meta[BASE] = other.tail
+        records, heads, events, _ = other.state
+        if self.directory is not None:
+            self._hold(records, self.state[1], events)
+        elif other.directory is not None:
+            self._hold(records, self._allocate_heads(other.capacity), events)
+        else:
+            self._hold(records, heads, events)
+            self.start(other.tail, other.refreshed)
+        other._empty()
 
     def reserve(self, n: int) -> None:
         """Make room for n more entries of this batch, by growing."""

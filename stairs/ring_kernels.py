@@ -13,6 +13,7 @@ from stairs.layout import (
     INTS,
     KEY_HIGH,
     KEY_LOW,
+    LANE_BITS,
     LONGS,
     LOW,
     NEXT,
@@ -106,9 +107,24 @@ def refresh_heads(state):
     """Point heads that are below the low-water id just below it, before 32-bit ids can come round to them."""
     _, heads, _, meta = state
     low = np.int32(meta[LOW])
-    for i in range(heads.shape[0]):
+    for i in range(0, heads.shape[0], np.int64(1) << (meta[SHIFT] >> LANE_BITS)):
         if np.int32(heads[i] - low) < 0:
             heads[i] = np.int32(low - 1)
+
+
+@kernel(nb.void(STATE))
+def relink(state):
+    """Make all chains anew of the entries that have some link."""
+    records, heads, _, meta = state
+    mask, shift, low = records.shape[0] - 1, meta[SHIFT], np.int32(meta[LOW])
+    for i in range(0, heads.shape[0], np.int64(1) << (shift >> LANE_BITS)):
+        heads[i] = np.int32(low - 1)
+    for entry in range(meta[LOW], meta[TAIL]):
+        slot = np.uint64(entry & mask)
+        if records[slot, NEXT] != np.int32(entry):
+            head = np.uint64(bucket(records[slot, KEY_LOW], records[slot, KEY_HIGH], shift))
+            records[slot, NEXT] = heads[head]
+            heads[head] = np.int32(entry)
 
 
 @kernel(nb.void(STATE, nb.int64, FLAGS))

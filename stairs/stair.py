@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from stairs.address import address_of
 from stairs.begin_kernels import AGES, SPARE, begin_stair
 from stairs.hole_kernels import present, unlink
 from stairs.holes import Holes, Keys
@@ -69,11 +70,10 @@ class Stair(Ring):
         self.forewarned: Callable[[], None] | None = None
         """Called before keys are demoted."""
         self._keys_filled = 0
-        self._refreshed = first
         self._too_large = 0
         if not self.leaf:
             self._ages = np.empty((AGES, 1 + len(streams)), np.int64)
-            self.meta[AGES_AT] = self._ages.ctypes.data
+            self.meta[AGES_AT] = address_of(self._ages)
 
     @property
     def holes(self) -> Holes | None:
@@ -129,7 +129,6 @@ class Stair(Ring):
             self.resize(self.slots_to_open)
         else:
             self.inherit(heirloom)
-            self._refreshed = heirloom._refreshed
         self.holes = Holes(self.carrier, self.carrier.tail)
         self.close_if_done()
 
@@ -187,9 +186,9 @@ class Stair(Ring):
         ``floor``: low-water rows of all streams; not needed for a leaf, where every entry is live.
         """
         low, tail = self.low, self.tail
-        if tail - self._refreshed > REFRESH:
+        if tail - self.refreshed > REFRESH:
             refresh_heads(self.state)
-            self._refreshed = tail
+            self.refreshed = tail
         wanted = self._wanted
         if len(self.state[2]) > 4 * wanted:
             self._hold(*self.state[:2], np.empty(power_of_two(wanted), np.int32))

@@ -56,14 +56,14 @@ def test_a_budget_changes_no_result(plan, options):
 
 
 def test_composites_keep_within_what_the_rest_leaves_them():
-    """The budget is looked at between batches: what a batch asks for comes back in it, a third above here."""
+    """The budget is looked at between batches: what a batch asks for comes back in it, two fifths above here."""
     free = eddy.Eddy(query(), "((A B) C) D")
     _, most = run(free)
     statistics = free.statistics()
     rest = statistics.bytes - composites(statistics)
     engine = eddy.Eddy(query(), "((A B) C) D", memory=rest + most // 2)
     _, held = run(engine)
-    assert held < 1.4 * (most // 2)
+    assert held < 1.5 * (most // 2)
     assert engine.statistics().keys_demoted > 0
     assert "made holes so far, for want of memory" in engine.explain()
     assert engine.statistics().bytes < 1.1 * engine.memory
