@@ -23,7 +23,11 @@ from stairs.layout import (
     STATE,
     TAIL,
 )
+from stairs.prefetch import prefetch
 from stairs.probe_kernels import bucket
+
+SOON = 16
+"""How far ahead entries are asked for that are looked at in order."""
 
 
 @part
@@ -66,6 +70,7 @@ def reclaim(state, streams, marks, most):
     low, tail, last = meta[LOW], meta[TAIL], meta[TAIL]
     wide = streams.shape[0] >= 4 and consecutive(streams, 0, streams.shape[0])
     while low < last and tail - low > most:
+        prefetch(records, (low + SOON) & mask)
         slot = np.uint64(low & mask)
         if is_live(records, slot, low, streams, marks, wide):
             copy = np.uint64(tail & mask)
