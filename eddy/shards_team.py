@@ -6,6 +6,7 @@ for the next batch for a short time, in a kernel, and only then goes to sleep un
 
 from __future__ import annotations
 
+import platform
 import threading
 import weakref
 from typing import Any
@@ -14,6 +15,7 @@ import numba as nb
 import numpy as np
 from llvmlite import ir
 from numba import carray, types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 from eddy.shards_kernels import COUNT as EVENTS_HERE
@@ -26,8 +28,8 @@ from stairs.kernel import kernel
 
 FEW = 1024
 """A batch of fewer events is not worth the help."""
-LOOKS = 300_000
-"""How often a helper looks for work before it goes to sleep: some hundred microseconds."""
+LOOKS = 10_000
+"""How often a helper looks for work before it goes to sleep: some hundred microseconds, a pause in between."""
 
 BATCH, NEXT, DONE, STOP, SHARDS = (8 * i for i in range(5))
 COUNT, PARTS, PART, DIMENSIONS, DIMENSION, MARKS, EVENTS, WIDTH, BASE = range(SHARDS + 1, SHARDS + 10)
@@ -69,6 +71,19 @@ def _leave(typingctx: Any, address: Any, value: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(types.int64, types.int64), codegen
+
+
+@intrinsic
+def _pause(typingctx: Any) -> Any:
+    """Let the processor know that this is a wait, so that what shares its core gets on."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        if platform.machine() in ("x86_64", "AMD64"):
+            kind = ir.FunctionType(ir.VoidType(), [])
+            builder.call(cgutils.get_or_insert_function(builder.module, kind, "llvm.x86.sse2.pause"), [])
+        return context.get_dummy_value()
+
+    return types.void(), codegen
 
 
 @kernel(nb.void(nb.int64), stamp=STAMP, makes_arrays=True)
@@ -115,7 +130,7 @@ def lead(mailbox, told):  # type: ignore[no-untyped-def]
     held = carray(pointer(mailbox), (MAILBOX,), np.int64)
     work(mailbox)
     while _look(mailbox + 8 * DONE) < held[COUNT]:
-        pass
+        _pause()
     shards, made = carray(pointer(held[SHARDS]), (held[COUNT], FIELDS), np.int64), np.int64(0)
     for c in range(held[COUNT]):
         told[c, 0], told[c, 1] = shards[c, EVENTS_HERE], shards[c, MADE]
@@ -136,6 +151,7 @@ def help_out(mailbox, seen, looks):  # type: ignore[no-untyped-def]
             seen = batch
             work(mailbox)
             left = looks
+        _pause()
         left -= 1
     return seen
 
