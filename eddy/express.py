@@ -43,7 +43,7 @@ class Express:
         engine, lane, opened = self._engine, self._lane, False
         if self._never or engine._numbers.thin or type(batches) is not dict:
             return None
-        if not engine._changes.quiet or engine._steering.due:
+        if not engine._changes.quiet:
             return None
         if lane is None or not lane.fits():
             self._lane, lane, opened = None, self._open(), True
@@ -54,6 +54,10 @@ class Express:
             self._wait = PATIENCE if opened else 0
             return None
         self._lane = lane
+        if engine._steering.due:
+            engine._steering.decide()
+            if not engine._changes.quiet or not lane.fits():  # nothing of the batch has been taken in yet
+                return None
         return self._process(lane)
 
     @property

@@ -68,9 +68,12 @@ class Steering:
         if given is not None:
             self._carry_out(given, view, time.perf_counter() - start)
 
-    def _worked(self, most: int | None) -> bool:
+    def _worked(self, most: tuple[float, float] | None) -> bool:
         """Whether the plan has made more matches since the policy was last asked than it is to make unseen."""
-        return most is not None and self.watch.matches > most
+        if most is None:
+            return False
+        matches, each = most
+        return self.watch.matches > matches + each * (self._engine._events - self.decided)
 
     def look(self) -> View:
         return self.watch.look(self.pinned)

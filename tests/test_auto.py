@@ -45,9 +45,9 @@ FIRST_BAD, SECOND_BAD = (20, 5_000), (5_000, 20)
 
 def test_it_finds_the_better_plan_and_finds_the_other_when_the_feed_has_changed():
     """Both times without being told, with a reason that says what was gained; and the results are the same."""
-    phases = [FIRST_BAD, SECOND_BAD, FIRST_BAD]
+    batches = list(feed([FIRST_BAD, SECOND_BAD, FIRST_BAD], batches=60))
     engine, still = eddy.Eddy(query()), eddy.Eddy(query(), "(A B) C")
-    found, wanted = run(engine, feed(phases)), run(still, feed(phases))
+    found, wanted = run(engine, batches), run(still, batches)
     plans = [decision.plan for decision in engine.decisions]
     assert plans == ["A (B C)", "(A B) C", "A (B C)"] and engine.plan == "A (B C)"
     assert [decision.outcome for decision in engine.decisions] == ["changed"] * 3

@@ -18,6 +18,8 @@ FIRST = 8192
 """Events after which it looks for the first time."""
 CALM = 8
 """Times as many events it lets go by without a look while nothing changes."""
+RESTFUL = ((32, 4), (12, 2), (0, 1))
+"""After so many glances at which nothing had happened, so many times as many events until the next one."""
 SUDDEN = 0.5
 """A change by this share is no chance."""
 FORGET = 2.0
@@ -46,12 +48,12 @@ class Change:
 class Auto(Routing):
     """Ours, and the default: index sampling, a cost model fitted to our kernels, and a change only if it pays.
 
-    *When it thinks.* Every ``every`` events it glances at how many rows and matches there were; it looks closer where
-    these have changed, and else up to eight times as rarely, or more rarely still where looks would take more than half
-    of a share of ``overhead`` of the time. A look compares what the steps of the plan count with the time of the last
-    decision (not of the last look, or slow drift would hide). Where something has moved by a share of ``drift``, two
-    looks in a row, or by much at once, it thinks; else as often as the other half of ``overhead`` allows. Time is the
-    cost model's: by the clock no two runs would decide alike.
+    *When it thinks.* Every ``every`` events, and less often when nothing has happened for long, it glances at how many
+    rows and matches there were; it looks closer where these have changed, and else up to eight times as rarely, or more
+    rarely still where looks would take more than half of a share of ``overhead`` of the time. A look compares what the
+    steps of the plan count with the time of the last decision (not of the last look, or slow drift would hide). Where
+    something has moved by a share of ``drift``, two looks in a row, or by much at once, it thinks; else as often as the
+    other half of ``overhead`` allows. Time is the cost model's: by the clock no two runs would decide alike.
 
     *What it thinks.* Fan-outs of pairs by index sampling, whether the plan joins them or not; composites of the plan
     itself as counted; the cheapest plan by dynamic programming over trees and orderings, and from there by keeping or
@@ -101,8 +103,10 @@ class Auto(Routing):
     """The last look found the feed a little different."""
     _calm: int = field(init=False, default=1, repr=False)
     """Glances between two looks while nothing changes."""
+    _uneventful: int = field(init=False, default=0, repr=False)
+    """Glances in a row that showed nothing."""
     _period: int = field(init=False, default=FIRST, repr=False)
-    work: int | None = field(init=False, default=None, repr=False)
+    work: tuple[float, float] | None = field(init=False, default=None, repr=False)
 
     @account.default
     def _opened(self) -> Account:
@@ -115,7 +119,7 @@ class Auto(Routing):
 
     def begin(self, names: tuple[str, ...], seed: int) -> None:
         self._known = self._again = self._change = self.work = None
-        self._moved, self._filled, self._calm = False, False, 1
+        self._moved, self._filled, self._calm, self._uneventful = False, False, 1, 0
         self._worked = self._latest = self._earliest = 0.0
         self._jitter = self._last = 0.0
         self._strictness, self._period = 1.0, min(self.every, FIRST)
@@ -140,6 +144,8 @@ class Auto(Routing):
         if worked >= self._earliest and known.differs(glance, self.drift, self.model, jitter):
             return True
         self._worked = worked
+        self._uneventful += 1
+        self._pace(self._seen, known)
         return False
 
     def _shake(self, glance: Glance, known: Profile) -> None:
@@ -153,12 +159,20 @@ class Auto(Routing):
         """A cheaper plan, if there is one and the change pays."""
         self._seen = view.events
         choice = self._look(view)
-        known, self.work = self._known, None
-        if known is not None:
-            soon = self.every if self._again is None else self._again - view.events
-            self._period = min(self.every, max(soon, FIRST // 4))
-            self.work = int(1.5 * known.all_matches * self._period) + self.every // 2
+        self.work = None
+        if self._known is not None:
+            self._pace(view.events, self._known)
         return choice
+
+    def _pace(self, events: int, known: Profile) -> None:
+        """When to glance again: sooner where a thought is due, but not before it can be paid for; later where nothing
+        has happened for long. A plan that begins to make many more matches is seen at once in any case."""
+        most = self.every * next(times for glances, times in RESTFUL if self._uneventful >= glances)
+        soon = most if self._again is None else self._again - events
+        if soon <= 0 and known.seconds > 0:
+            soon = int(min((self._earliest - self._worked) / known.seconds, float(most)))
+        self._period = min(most, max(soon, FIRST // 4))
+        self.work = self.every / 2, 1.5 * known.all_matches
 
     def _look(self, view: View) -> Choice | None:
         model, n = self.model, len(view.graph.names)
@@ -219,13 +233,13 @@ class Auto(Routing):
             self._calm = min(2 * self._calm, CALM)
             return False
         before, self._moved = self._moved, True
-        self._calm = 1
+        self._calm, self._uneventful = 1, 0
         return before or share > SUDDEN
 
     def _settle(self, now: Profile) -> None:
         """Compare with this from now on."""
         if self._known is None or self._known.plan != now.plan:
-            self._jitter, self._last = 0.0, now.all_matches
+            self._jitter, self._last, self._uneventful = 0.0, now.all_matches, 0
         self._known = now
         self._moved = False
 

@@ -31,8 +31,9 @@ class Routing(ABC):
 
     period: int | None = None
     """Events between two decisions; None: never asked."""
-    work: int | None = None
-    """Matches between two decisions: it is asked sooner where the plan makes more than this; None: it is not."""
+    work: tuple[float, float] | None = None
+    """Matches between two decisions, so many and so many for each event: it is asked sooner where the plan makes more;
+    None: it is not."""
     joins_only: ClassVar[bool] = True
     """It plans joins. Set to False for one that orders the subtractions of a set difference as well."""
 

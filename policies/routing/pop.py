@@ -51,7 +51,7 @@ class Pop(Routing):
     _credit: float = field(init=False, default=0.0, repr=False)
     """Seconds that may be spent."""
     _caution: float = field(init=False, default=1.0, repr=False)
-    work: int | None = field(init=False, default=None, repr=False)
+    work: tuple[float, float] | None = field(init=False, default=None, repr=False)
     """It looks sooner where plans make twice as many matches, and one an event."""
     _put_off: bool = field(init=False, default=False, repr=False)
     """Plans are to be made as soon as there is time."""
@@ -85,7 +85,7 @@ class Pop(Routing):
         wanted = look + self._caution * price - self._credit if self._put_off else CAUTIOUS * look
         self._wait = math.ceil(wanted / each) if 0.0 < each < math.inf else 0
         made = sum(step.matches for step in view.steps) / max(sum(view.arrivals.values()), 1)
-        self.work = int(2 * made * self._wait) + self._wait if self._wait > self.every else None
+        self.work = (2 * made * self._wait + self._wait, 0.0) if self._wait > self.every else None
         return plan
 
     def _check(self, view: View, price: float) -> str | None:
