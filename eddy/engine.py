@@ -6,7 +6,7 @@ import operator
 import os
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, cast, overload
+from typing import TYPE_CHECKING, Any, NoReturn, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -570,6 +570,9 @@ class Eddy:
         Where they gave none, the answer is that of `why_not`: its `verdict` tells them apart.
         """
         return self.why_not(**rows)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("an engine cannot be copied or pickled: save() it, and load() what was saved")
 
     def __repr__(self) -> str:
         return f"<Eddy {self.plan}: {self._events} events, {self._results} results>"

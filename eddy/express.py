@@ -153,7 +153,6 @@ def _lane(engine: Eddy) -> Lane | None:
         and track.born is None
         and all(stair.complete for stair in track.every_stair)
         and all(not s.indexes and all(len(key.classes) == 1 for key in s.stairs) for s in router.streams)
-        and all(not s.payload.has_nulls for s in router.streams)
         and not (track.program.table[:, OPERATION] == ASK).any()
     )
     return RouterLane(engine) if ordinary else None

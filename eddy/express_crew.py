@@ -41,7 +41,11 @@ class CrewLane(Lane):
         crew.begin(self._ends[0], self._lows, self._counts, ring)
         marks, told = self._marks[: self.events], crew.questions()
         self._fast.call(marks, self._lows, ring)
-        made = kernels.finish(self._box, crew.team.address, told)
+        try:
+            made = kernels.finish(self._box, crew.team.address, told)
+        except BaseException:  # nobody may be at work on arrays that are given up
+            crew.team.lead(told)
+            raise
         crew.taken(made, told, marks, ring, self._parts)
         self._held = []
 

@@ -194,6 +194,7 @@ class RouterLane(Lane):
             self._assist(stage, ring)
             stage = kernels.process(box)
         router.taken(self._ends[0], self._marks[: self.events], self._lowwater.counts.copy())
+        self._held = []
 
     def _assist(self, stage: int, ring: int) -> None:
         """Do what stopped a batch."""

@@ -77,6 +77,8 @@ class Payload:
             self.low = min(low, self.next_row)
         self._calls += 1
         self._make_room(n)
+        for name in self._valids:  # a slot may have had a NULL when it was last used
+            self._append_valid(name, None, self.next_row & (self._capacity - 1), n)
         self.next_row += n
 
     def _make_room(self, n: int) -> None:
@@ -85,11 +87,6 @@ class Payload:
             self._peak = live
             if live > self._capacity:
                 self._resize(live)
-
-    @property
-    def has_nulls(self) -> bool:
-        """Whether a live row may have a NULL."""
-        return bool(self._valids)
 
     @property
     def capacity(self) -> int:

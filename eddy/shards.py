@@ -215,9 +215,13 @@ class Crew:
         if fast is None or fast.most < m:
             self.settle()
             fast = self._fast = Fast(self, max(LEAST, 1 << (m - 1).bit_length()))
-        fast.begin(self._parts, marks, ring)
-        self._keep()
         told = self.questions()
+        fast.begin(self._parts, marks, ring)
+        try:
+            self._keep()
+        except BaseException:  # nobody may be at work on arrays that are given up
+            self.team.lead(told)
+            raise
         self._made, untouched = fast.finish(marks, told)
         self._told = told
         if untouched or self._engine._output.signed:

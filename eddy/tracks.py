@@ -7,6 +7,8 @@ only new rows (`fork`); or empty, while the old plan makes what they lack (`spli
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 from attrs import evolve
@@ -75,11 +77,12 @@ class Tracks(ABC):
         if self.tracks and self.tracks[-1].born is None:
             old = {wanted: stair for wanted, stair in self.stairs.items() if not stair.partial}
         stairs, new = self._stairs(table, old)
-        track = self._track(plan, table, stairs)
-        kept = {id(stair) for stair in stairs.values()}
-        dropped = [stair for stair in self.every_stair if id(stair) not in kept]
-        if not fresh:
-            _open(new, dropped)
+        with _or_leave(new):
+            track = self._track(plan, table, stairs)
+            kept = {id(stair) for stair in stairs.values()}
+            dropped = [stair for stair in self.every_stair if id(stair) not in kept]
+            if not fresh:
+                _open(new, dropped)
         self._use([track])
         return new, dropped
 
@@ -91,18 +94,19 @@ class Tracks(ABC):
         self.release(rows=True)
         table = self.compiler.compile(plan)
         stairs, new = self._stairs(table, {})
-        for stair in new:
-            stair.partial = True
-        track = self._track(plan, table, stairs, born=counts.copy())
-        if held:
-            track.held = Ring(len(self.streams), hashed=False)
-        older = self.tracks[-1]
-        duty = Duty([{stream: cut} for stream, cut in enumerate(counts.tolist())])
-        last = older.table.stops[-1]
-        steps = tuple(evolve(step, duty=duty) for step in last.steps)
-        table = evolve(older.table, stops=(*older.table.stops[:-1], evolve(last, steps=steps)))
-        owing = evolve(older, table=table, duty=duty)
-        self._bind(owing)  # from here on nothing can fail
+        with _or_leave(new):
+            for stair in new:
+                stair.partial = True
+            track = self._track(plan, table, stairs, born=counts.copy())
+            if held:
+                track.held = Ring(len(self.streams), hashed=False)
+            older = self.tracks[-1]
+            duty = Duty([{stream: cut} for stream, cut in enumerate(counts.tolist())])
+            last = older.table.stops[-1]
+            steps = tuple(evolve(step, duty=duty) for step in last.steps)
+            table = evolve(older.table, stops=(*older.table.stops[:-1], evolve(last, steps=steps)))
+            owing = evolve(older, table=table, duty=duty)
+            self._bind(owing)  # from here on nothing can fail
         older.table, older.duty, older.halts, older.program = table, duty, owing.halts, owing.program
         self._use([*self.tracks, track])
 
@@ -127,9 +131,10 @@ class Tracks(ABC):
         # What only the old plan has will lack what it does not owe, and the new ones lack what was there before.
         wanted = set(table.stairs)
         former = [stair for name, stair in stairs.items() if name not in wanted]
+        with _or_leave(new):
+            track = self._track(plan, hybrid.table, stairs)
         for stair in (*new, *former):
             stair.partial = True
-        track = self._track(plan, hybrid.table, stairs)
         track.hybrid = hybrid
         self._use([track])
         return True
@@ -214,10 +219,14 @@ class Tracks(ABC):
         return stair
 
     def _house(self, wanted: StairId, stair: Stair) -> None:
-        """Give a STAIR a lane in the directory of its key class, if there is one and it has none."""
+        """Let an empty STAIR have its heads in the directory of its key class."""
         directory = self._directories.get(wanted.key)
-        if directory is not None and stair.directory is None and stair.low == stair.tail:
+        if directory is None or stair.low != stair.tail:
+            return
+        if stair.home is None:
             directory.join(stair)
+        else:
+            directory.settle(stair)
 
     def _track(
         self,
@@ -273,8 +282,19 @@ class Tracks(ABC):
         """Fill holes of a STAIR."""
 
 
+@contextmanager
+def _or_leave(stairs: list[Stair]) -> Iterator[None]:
+    """Where a change fails, nobody needs the STAIRs that were made for it."""
+    try:
+        yield
+    except BaseException:
+        for stair in stairs:
+            stair.leave()
+        raise
+
+
 def directories(compiler: Compiler, streams: list[StreamState]) -> dict[Key, Directory]:
-    """By key class, where the bucket heads are of its leaves, and of the STAIRs that are looked up by it.
+    """By key class, where the bucket heads may be of its leaves, and of the STAIRs that are looked up by it.
 
     A plan has no more of these than its joins on the class have sides: with m members, m - 1 joins. If all streams are
     members, m of those sides are leaves.
@@ -282,7 +302,7 @@ def directories(compiler: Compiler, streams: list[StreamState]) -> dict[Key, Dir
     found = {}
     for c, members in enumerate(compiler.classes):
         m, key = len(members), Key((c,))
-        found[key] = Directory(2 * m - 2 if m == len(streams) else 3 * m - 2)
+        found[key] = Directory(m - 2 if m == len(streams) else 2 * m - 2)
         for stream in members:
             found[key].join(streams[stream].stairs[key])
     return found
@@ -296,11 +316,12 @@ def _open(new: list[Stair], dropped: list[Stair]) -> None:
     free = list(dropped)
     heirs = []
     for stair in new:
-        heirloom = next((other for other in free if stair.may_inherit(other)), None)
-        if heirloom is None:
+        former = next((other for other in free if stair.may_inherit(other)), None)
+        if former is None:
             stair.open()
         else:
-            free.remove(heirloom)
-            heirs.append((stair, heirloom))
-    for stair, heirloom in heirs:
-        stair.open(heirloom)
+            free.remove(former)
+            heirs.append((stair, former, stair.heirloom(former), stair.prospect()))
+    for stair, former, arrays, holes in heirs:
+        stair.inherit(former, *arrays)
+        stair.fill_later(holes)

@@ -11,8 +11,10 @@ from stairs.key_kernels import read_keys
 from stairs.layout import (
     BASE,
     CAPACITY,
+    FIRST_AGE,
     FROM,
     LANE_BITS,
+    LAST_AGE,
     LIMIT,
     LOW,
     MAX_CAPACITY,
@@ -25,7 +27,7 @@ from stairs.layout import (
     TAIL,
     TO,
 )
-from stairs.ring_kernels import move
+from stairs.ring_kernels import move, relink
 
 State = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]
 
@@ -43,8 +45,8 @@ def power_of_two(n: int) -> int:
 class Ring:
     """Entries with growing ids over a power of two of slots; ``state`` is what kernels take.
 
-    ``hashed`` rings have bucket heads, as many as slots: a quarter to two thirds of the slots hold live entries, so
-    few buckets mix keys.
+    ``hashed`` rings have bucket heads, as many as slots, or a lane of a `directory`: a quarter to two thirds of the
+    slots hold live entries, so few buckets mix keys.
     """
 
     leaf = False
@@ -54,8 +56,10 @@ class Ring:
         self, components: int, capacity: int = SMALLEST, first: int = 0, hashed: bool = True
     ) -> None:
         self.hashed = hashed
-        self.directory: Directory | None = None
-        """Where its heads are, if it has none of its own."""
+        self.home: Directory | None = None
+        """Where its heads may be, side by side with those of others."""
+        self.lane: int | None = None
+        """Where they are there; None: it has heads of its own."""
         self.refreshed = first
         """Heads are no further back than the id that was the next one then."""
         self.components = components
@@ -71,25 +75,44 @@ class Ring:
         """Begin with this id (while empty)."""
         self.meta[LOW : BASE + 1] = first  # and TAIL
         self.meta[FROM : TO + 1] = first
+        self.meta[FIRST_AGE : LAST_AGE + 1] = 0
         self.refreshed = refreshed
 
-    def move_in(self, directory: Directory, lane: int) -> None:
+    @property
+    def unused(self) -> bool:
+        """Whether it may begin with any id: nothing was ever in it, and nobody knows an id of it."""
+        return not self.leaf and self.tail == self.low == 1
+
+    def move_in(self, lane: int) -> None:
         """Use this lane of heads from now on."""
-        self.directory = directory
+        assert self.home is not None
+        self.lane = lane
         records, _, events, _ = self.state
-        self._hold(records, directory.heads(lane), events)
+        self._hold(records, self.home.heads(lane), events)
+
+    def move_out(self) -> None:
+        """Have heads of its own from now on."""
+        self.lane = None
+        records, _, events, _ = self.state
+        self._hold(records, self._allocate_heads(len(records)), events)
+        relink(self.state)
 
     def leave(self) -> None:
-        """Nobody needs it any more: its lane can be another's, and nothing is left in it."""
-        if self.directory is not None:
-            self._empty()
+        """Nobody needs it any more: its lane can be another's."""
+        if self.home is not None:
+            housed = self.lane is not None
+            self.home.leave(self)
+            self.home = self.lane = None
+            if housed:
+                self._empty(*self.nothing())
 
-    def _empty(self) -> None:
-        """Keep the smallest of arrays, with nothing in them."""
-        if self.directory is not None:
-            self.directory.leave(self)
-            self.directory = None
-        self._hold(*self._allocate(SMALLEST), np.empty(SMALLEST, np.int32))
+    def nothing(self) -> tuple[NDArray[np.int32], ...]:
+        """Arrays for a ring that is not needed any more."""
+        return *self._allocate(SMALLEST), np.empty(SMALLEST, np.int32)
+
+    def _empty(self, records: NDArray[np.int32], heads: NDArray[np.int32], events: NDArray[np.int32]) -> None:
+        """Hold these, with nothing in them."""
+        self._hold(records, heads, events)
         self.meta[LOW] = self.meta[BASE] = self.meta[TAIL]
 
     def _hold(self, records: NDArray[np.int32], heads: NDArray[np.int32], events: NDArray[np.int32]) -> None:
@@ -98,9 +121,9 @@ class Ring:
         if self.meta[CAPACITY] != len(records):
             self.meta[LIMIT] = len(records)
         places, apart = len(heads), 0
-        if self.directory is not None:
-            apart = self.directory.lanes.bit_length() - 1
-            places = self.directory.buckets << apart
+        if self.home is not None and self.lane is not None:
+            apart = self.home.lanes.bit_length() - 1
+            places = self.home.buckets << apart
         self.meta[SHIFT] = (65 - places.bit_length()) | (apart << LANE_BITS)
         self.meta[RECORDS_AT : ROOM + 1] = (
             address_of(records),
@@ -163,14 +186,14 @@ class Ring:
 
     @property
     def nbytes(self) -> int:
-        heads = 0 if self.directory is None else 4 * self.directory.buckets
+        heads = 0 if self.home is None or self.lane is None else 4 * self.home.buckets
         return self.slot_bytes + heads + self.state[2].nbytes + self.meta.nbytes
 
     @property
     def slot_bytes(self) -> int:
         """What grows and shrinks with its slots: records, and heads that are its own."""
         records, heads = self.state[:2]
-        return records.nbytes + (heads.nbytes if self.directory is None else 0)
+        return records.nbytes + (heads.nbytes if self.lane is None else 0)
 
     def keys(self, start: int, stop: int) -> NDArray[np.int64]:
         """The keys of the entries start..stop."""
@@ -203,35 +226,44 @@ class Ring:
 
     def resize(self, capacity: int) -> None:
         """Move to another number of slots; ids stay, and so do chains where heads are in a directory."""
-        if self.directory is not None:
-            records = self._allocate_records(capacity)
-            move(self.state, records, NO_HEADS)
-            self._hold(records, *self.state[1:3])
-            if self.leaf:
-                self.directory.fit()
-            return
-        records, heads = self._allocate_records(capacity), self._allocate_heads(capacity)
+        records, heads = self._allocate_records(capacity), NO_HEADS
+        if self.lane is None:
+            heads = self._allocate_heads(capacity)
         if (
             not self.low == self.tail == 1
-        ):  # else there is nothing to move, and heads of 0 are below the first id
+        ):  # else nothing is to be moved, and heads of 0 are below the first id
             move(self.state, records, heads)
-        self._hold(records, heads, self.state[2])
+        self._hold(records, heads if self.lane is None else self.state[1], self.state[2])
+        if self.home is not None:
+            self.home.resized(self)
 
-    def inherit(self, other: Ring) -> None:
+    def heirloom(self, other: Ring) -> tuple[NDArray[np.int32], ...]:
+        """All that has to be made before it can inherit from the other: heads for itself, and what is left to it."""
+        own = NO_HEADS
+        if self.lane is None and other.lane is not None:
+            own = self._allocate_heads(other.capacity)
+        return own, *other.nothing()
+
+    def inherit(self, other: Ring, own: NDArray[np.int32], *nothing: NDArray[np.int32]) -> None:
         """Take the arrays of a ring that nobody needs any more, which is left empty (while this one is empty).
 
         Memory that was used before costs nothing to touch, and nothing need be cleared: where it takes the heads too,
-        ids go on from the other's, so that whatever it left behind is below the low-water id.
+        ids go on from the other's, so that whatever it left behind is below the low-water id. The rest is from
+        `heirloom`, so that nothing can fail here.
         """
         records, heads, events, _ = other.state
-        if self.directory is not None:
+        if self.lane is not None:
             self._hold(records, self.state[1], events)
-        elif other.directory is not None:
-            self._hold(records, self._allocate_heads(other.capacity), events)
+        elif other.lane is not None:
+            self._hold(records, own, events)
+            self.start(1, 1)
         else:
             self._hold(records, heads, events)
             self.start(other.tail, other.refreshed)
-        other._empty()
+        if other.home is not None:
+            other.home.leave(other)
+            other.home = other.lane = None
+        other._empty(*nothing)
 
     def reserve(self, n: int) -> None:
         """Make room for n more entries of this batch, by growing."""

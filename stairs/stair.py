@@ -119,17 +119,19 @@ class Stair(Ring):
         wanted = self.slots_to_open
         return self.components == other.components and wanted <= other.capacity <= 2 * wanted
 
-    def open(self, heirloom: Stair | None = None) -> None:
-        """Make every key a hole that the carrying leaf has a row for now (the STAIR is empty).
+    def open(self) -> None:
+        """Make every key a hole that the carrying leaf has a row for now (the STAIR is empty)."""
+        self.resize(self.slots_to_open)
+        self.fill_later(self.prospect())
 
-        ``heirloom``: a STAIR that is not needed any more and whose arrays it `may_inherit`.
-        """
+    def prospect(self) -> Holes:
+        """Every key that the carrying leaf has a row for now, as a hole."""
         assert self.carrier is not None
-        if heirloom is None:
-            self.resize(self.slots_to_open)
-        else:
-            self.inherit(heirloom)
-        self.holes = Holes(self.carrier, self.carrier.tail)
+        return Holes(self.carrier, self.carrier.tail)
+
+    def fill_later(self, holes: Holes) -> None:
+        """Have these holes (the STAIR is empty)."""
+        self.holes = holes
         self.close_if_done()
 
     def close_if_done(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 import eddy
 from stairs import Directory, Stair
-from stairs.directory import LINE, SPACE
+from stairs.directory import ALIKE, LINE, SPACE
 from stairs.layout import BASE, TAIL
 from stairs.stair import REFRESH
 from tests.test_stair import add
@@ -55,10 +56,10 @@ def batch(seed):
 
 
 @pytest.mark.parametrize("first", FIRSTS)
-@given(sizes=st.lists(st.integers(0, 300), min_size=1, max_size=6), keys=st.integers(1, 400))
+@given(sizes=st.lists(st.integers(0, 300), min_size=1, max_size=8), keys=st.integers(1, 400))
 def test_leaves_in_lanes_find_what_leaves_of_their_own_find(first, sizes, keys):
-    """While they grow past each other, and while row numbers cross 31 and 32 bits."""
-    directory = Directory(3)
+    """While they grow past each other, move in and out, and while row numbers cross 31 and 32 bits."""
+    directory = Directory(1)
     ours = [leaf(directory, first), leaf(directory, first + 5)]
     plain = [Stair("A", (0,), first), Stair("A", (0,), first + 5)]
     random = np.random.default_rng(keys)
@@ -68,82 +69,119 @@ def test_leaves_in_lanes_find_what_leaves_of_their_own_find(first, sizes, keys):
         append(plain[turn % 2], rows)
         for one, other in zip(ours, plain, strict=True):
             assert found(one, range(keys)) == found(other, range(keys))
-    assert directory.buckets == SPACE * max(stair.capacity for stair in ours)
+    large, small = sorted((stair.capacity for stair in ours), reverse=True)
+    alike = large <= ALIKE * small
+    assert [stair.lane is not None for stair in ours] == [alike, alike]
+    assert directory.buckets == (SPACE * large if alike else 0)
 
 
 def test_heads_of_one_bucket_share_a_line():
-    directory = Directory(6)
+    directory = Directory(2)
     leaves = [leaf(directory) for _ in range(4)]
-    append(leaves[0], range(5000))
+    for stair in leaves:
+        append(stair, range(5000))
     assert directory.lanes == 8
     assert directory.heads(0).ctypes.data % LINE == 0
-    assert [stair.state[1].ctypes.data - directory.heads(0).ctypes.data for stair in leaves] == [0, 4, 8, 12]
+    assert sorted(stair.state[1].ctypes.data - directory.heads(0).ctypes.data for stair in leaves) == [
+        0,
+        4,
+        8,
+        12,
+    ]
+
+
+def test_more_rings_than_fit_into_a_line_have_heads_of_their_own():
+    directory = Directory(8)
+    leaves = [leaf(directory) for _ in range(10)]
+    assert directory.lanes == directory.spare == 0 and all(stair.lane is None for stair in leaves)
+    append(leaves[0], range(100))
+    assert found(leaves[0], [99, 100]) == [True, False]
+
+
+def test_a_ring_that_is_much_smaller_has_heads_of_its_own():
+    """One that grows moves in, with all its entries, and one that is left behind moves out."""
+    directory = Directory(2)
+    leaves = [leaf(directory) for _ in range(3)]
+    stair = composite(directory)
+    add(stair, [7], [(0, 0)])
+    for large in leaves[:2]:
+        append(large, range(2000))
+    assert [ring.lane is not None for ring in (*leaves, stair)] == [True, True, False, False]
+    assert directory.lanes == 4
+    append(leaves[2], range(600))
+    add(stair, range(600), [(i, i) for i in range(600)])
+    assert all(ring.lane is not None for ring in (*leaves, stair)) and directory.lanes == 8
+    for ring in (*leaves, stair):
+        assert found(ring, [7, 599, 2000]) == [True, True, False]
+    append(leaves[0], range(9000))
+    assert [ring.lane is not None for ring in (*leaves, stair)] == [False] * 4
+    for ring in (*leaves, stair):
+        assert found(ring, [7, 599, 9000]) == [True, True, False]
 
 
 @given(st.lists(st.lists(st.integers(0, 50), max_size=60), min_size=1, max_size=5))
 def test_a_lane_that_is_taken_over_holds_nothing_of_its_former_ring(rounds):
     """Nothing is cleared: ids go on, so that heads that are left behind are below."""
-    directory = Directory(2)
-    held = leaf(directory)
+    directory = Directory(1)
+    held = [leaf(directory), leaf(directory)]
     for keys in rounds:
         stair = composite(directory)
-        assert stair.directory is directory and not any(found(stair, range(51)))
+        assert stair.lane is not None and not any(found(stair, range(51)))
         add(stair, keys, [(i, i) for i in range(len(keys))])
         assert found(stair, range(51)) == [key in keys for key in range(51)]
         stair.leave()
-        assert stair.directory is None and not any(found(stair, range(51)))
-        assert not any(found(held, range(51)))
+        assert stair.lane is None and not any(found(stair, range(51)))
+    assert not any(found(held[0], range(51)))
 
 
 def test_a_ring_without_a_lane_has_heads_of_its_own():
+    directory = Directory(0)
+    held = [leaf(directory), leaf(directory)]
+    stair = composite(directory)
+    assert [ring.lane is not None for ring in (*held, stair)] == [True, True, False]
+    add(stair, [7, 8], [(0, 0), (1, 1)])
+    assert found(stair, [6, 7, 8]) == [False, True, True]
+    assert not any(found(held[0], [6, 7, 8]))
+
+
+@pytest.mark.parametrize("mine", [True, False])
+@pytest.mark.parametrize("its", [True, False])
+def test_arrays_are_inherited_between_lanes_and_rings_of_their_own(mine, its):
     directory = Directory(2)
-    held = leaf(directory)
-    one, other = composite(directory), composite(directory)
-    assert one.directory is directory and other.directory is None
-    for stair in (one, other):
-        add(stair, [7, 8], [(0, 0), (1, 1)])
-    assert found(one, [6, 7, 8]) == found(other, [6, 7, 8]) == [False, True, True]
-    assert not any(found(held, [6, 7, 8]))
-
-
-def test_arrays_are_inherited_between_lanes_and_rings_of_their_own():
-    for mine in (True, False):
-        for its in (True, False):
-            directory = Directory(4)
-            held = leaf(directory)
-            heir, former = Stair("A B", (0, 1), 1, composite=True), Stair("A B", (0, 1), 1, composite=True)
-            for stair, housed in ((heir, mine), (former, its)):
-                if housed:
-                    directory.join(stair)
-            add(former, range(100), [(i, i) for i in range(100)])
-            records = former.state[0]
-            heir.inherit(former)
-            assert heir.state[0] is records and not any(found(heir, range(100)))
-            assert former.directory is None and not any(found(former, range(100)))
-            add(heir, range(50, 150), [(i, i) for i in range(100)])
-            assert found(heir, range(150)) == [key >= 50 for key in range(150)]
-            assert (heir.directory is directory) == mine
-            assert not any(found(held, range(150)))
+    held = [leaf(directory), leaf(directory)]
+    heir, former = Stair("A B", (0, 1), 1, composite=True), Stair("A B", (0, 1), 1, composite=True)
+    for stair, housed in ((heir, mine), (former, its)):
+        if housed:
+            directory.join(stair)
+    add(former, range(100), [(i, i) for i in range(100)])
+    records = former.state[0]
+    heir.inherit(former, *heir.heirloom(former))
+    assert heir.state[0] is records and not any(found(heir, range(100)))
+    assert former.lane is None and not any(found(former, range(100)))
+    add(heir, range(50, 150), [(i, i) for i in range(100)])
+    assert found(heir, range(150)) == [key >= 50 for key in range(150)]
+    assert (heir.lane is not None) == mine
+    assert not any(found(held[0], range(150)))
 
 
 def test_a_ring_that_is_dropped_unasked_gives_its_lane_back():
-    """As happens when a plan change fails halfway."""
-    directory = Directory(2)
-    leaf_of = leaf(directory)
-    lost = composite(directory)
-    add(lost, [3, 4], [(0, 0), (1, 1)])
-    del lost
+    """As may happen when a plan change fails halfway."""
+    directory = Directory(0)
+    held = [leaf(directory), leaf(directory)]
+    append(held[1], [3, 4])
+    del held[1]
     gc.collect()
+    assert directory.spare == 4 * directory.buckets
     stair = composite(directory)
-    assert stair.directory is directory and found(stair, [3, 4]) == [False, False]
-    append(leaf_of, range(200))
-    assert found(leaf_of, [199, 200]) == [True, False]
+    assert stair.lane is not None and found(stair, [3, 4]) == [False, False]
+    append(held[0], range(50))
+    assert found(held[0], [49, 50]) == [True, False]
 
 
 def test_old_heads_of_a_lane_are_refreshed_before_ids_come_round_to_them():
     """Rings that follow each other in a lane count as one: none of them may put it off for the next."""
-    directory = Directory(2)
-    held = leaf(directory)
+    directory = Directory(1)
+    held = [leaf(directory), leaf(directory)]
     stair = composite(directory)
     add(stair, [7], [(0, 0)])
     for _ in range(9):
@@ -153,7 +191,21 @@ def test_old_heads_of_a_lane_are_refreshed_before_ids_come_round_to_them():
         stair.review(np.zeros(2, np.int32))
         assert found(stair, [7]) == [False]
         assert stair.tail - stair.refreshed <= REFRESH
-    assert found(held, [7]) == [False]
+    assert found(held[0], [7]) == [False]
+
+
+@pytest.mark.parametrize("leaves", [2, 1])
+def test_a_ring_may_leave_one_directory_for_another(leaves):
+    """With all its entries, and whether or not it gets a lane there."""
+    directory, other = Directory(1), Directory(1)
+    held = [leaf(directory), leaf(directory)]
+    append(held[0], [1, 2, 3])
+    for stair in held[:leaves]:
+        other.join(stair)
+    assert [stair.lane is not None for stair in held] == [leaves == 2, True]
+    assert found(held[0], [0, 1, 2, 3, 4]) == [False, True, True, True, False]
+    append(held[0], [4])
+    assert found(held[0], [4, 5]) == [True, False]
 
 
 def test_every_stair_of_a_plan_has_a_lane_and_so_it_stays():
@@ -162,10 +214,20 @@ def test_every_stair_of_a_plan_has_a_lane_and_so_it_stays():
     for seed, plan in enumerate(["((B A) D) C", "(A B) (C D)", "((D C) B) A", "((A B) C) D"] * 3):
         engine.push_all(batch(seed))
         engine.migrate(plan)
-        assert all(stair.directory is not None for stair in engine._router.every_stair)
+        assert all(stair.lane is not None for stair in engine._router.every_stair)
     (directory,) = engine._router._directories.values()
     assert directory.lanes == 8
     assert directory.spare == 2 * 4 * directory.buckets
+
+
+def test_a_change_that_fails_takes_no_lane():
+    engine = eddy.Eddy(query(), "((A B) C) D")
+    engine.push_all(batch(0))
+    (directory,) = engine._router._directories.values()
+    before = directory.spare
+    with mock.patch("eddy.tracks._open", side_effect=MemoryError("no more")), pytest.raises(MemoryError):
+        engine.migrate("((B A) D) C")
+    assert directory.spare == before and all(stair.lane is not None for stair in engine._router.every_stair)
 
 
 def test_bytes_are_counted_once():
@@ -176,4 +238,4 @@ def test_bytes_are_counted_once():
     rings = [*engine._router.every_stair, *(stream.base for stream in engine._streams)]
     lanes = sum(ring.nbytes - ring.slot_bytes - ring.state[2].nbytes - ring.meta.nbytes for ring in rings)
     ages = sum(stair._ages.nbytes for stair in engine._router.every_stair)
-    assert lanes - ages + directory.spare == directory._heads.nbytes
+    assert lanes - ages + directory.spare == directory._heads.nbytes > 0

@@ -33,15 +33,18 @@ SHAPES = {
 
 
 def ordinary_case(pick):
-    """A case of int64 columns without NULLs, in numpy arrays: what the short way is for."""
+    """A case of int64 keys without NULLs, in numpy arrays: what the short way is for. Some batches have a NULL."""
     names = list("ABCDEF")[: pick.integer(2, 5)]
     timed = pick.chance(80)
     kinds = WINDOWS if timed else [w for w in WINDOWS if w[0] not in ("range", "tumbling time")]
     columns = ({"ts": "int64"} if timed else {}) | {"x": "int64", "y": "int64", "v": "float64"}
     streams = {n: S(columns, pick.choice(kinds), "ts" if timed else None) for n in names}
+    nulls = pick.choice([0, 0, 2])
     specs = {
         n: {
-            c: queries.Spec("float" if c == "v" else "int", kind, pick.choice([2, 4, 9]), 0)
+            c: queries.Spec(
+                "float" if c == "v" else "int", kind, pick.choice([2, 4, 9]), nulls if c == "v" else 0
+            )
             for c, kind in columns.items()
         }
         for n in names

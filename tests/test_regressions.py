@@ -1,5 +1,7 @@
 """Faults that were found once, each as the smallest case that shows it."""
 
+import copy
+import pickle
 from collections import Counter
 from unittest import mock
 
@@ -7,6 +9,7 @@ import numpy as np
 import pytest
 
 import eddy
+from eddy.shards_team import COUNT, DONE
 from policies import Ghm, Jisc, Mns, ParallelTrack, Routing
 from stairs import Stair
 from stairs.hole_kernels import place
@@ -39,7 +42,7 @@ def test_a_plan_change_that_fails_changes_nothing():
     engine = triple(eddy.Rows(20))
     for name in "ABC":
         engine.push(name, {"x": [1, 2, 3]})
-    with mock.patch.object(Stair, "open", side_effect=MemoryError), pytest.raises(MemoryError):
+    with mock.patch.object(Stair, "prospect", side_effect=MemoryError), pytest.raises(MemoryError):
         engine.migrate("A (B C)")
     assert engine.plan == "(A B) C"
     assert engine.push("A", {"x": [2]}).rows.tolist() == [[3, 1, 1]]
@@ -211,3 +214,85 @@ def test_rows_that_come_back_reach_the_composites_of_orderings(plan, feedback):
     for name in ("A", "B", "C", "A", "B"):
         found += len(engine.push(name, {"k": [1, 2, 3]}))
     assert found == 3 * (1 + 1 + 2)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_null_is_not_given_to_the_rows_that_use_its_slot_later(threads):
+    """Batches of plain arrays take another way into the rings, on which masks of NULLs have to be kept as well."""
+    streams = {name: eddy.Stream({"x": "int64", "v": "int64"}, window=eddy.Rows(50)) for name in "AB"}
+    engine = eddy.Eddy(eddy.Query(streams, where=["A.x = B.x"]), plan="A B", threads=threads)
+    engine.push("B", {"x": np.arange(10), "v": np.arange(10)})
+    for i in range(40):
+        values = [None] * 10 if i == 20 else np.arange(10)
+        result = engine.push("A", {"x": np.arange(10), "v": values})
+        assert result.to_pydict()["A.v"] == list(values)
+
+
+def test_a_stair_that_is_empty_for_a_time_goes_on_with_its_ids():
+    """Its ages name them: all that began with lower ones when it got another lane would count as dead."""
+    streams = {
+        name: eddy.Stream({"x": "int64"}, window=eddy.Rows(1000 if name == "C" else 10)) for name in "ABC"
+    }
+    query = eddy.Query(streams, where=["A.x = B.x", "B.x = C.x"])
+    engine = eddy.Eddy(query, plan="(A B) C", migration=ParallelTrack(patience=1e6))
+    fresh = iter(range(1000, 100_000))
+
+    def push(name, *keys):
+        return len(engine.push(name, {"x": np.array(keys, np.int64)}))
+
+    def push_others(name, n):
+        push(name, *(next(fresh) for _ in range(n)))
+
+    push_others("A", 1)
+    engine.migrate("A (B C)")
+    push("B", 7)
+    push_others("B", 7)
+    push("C", *[7] * 300)
+    push_others("C", 1)
+    push_others("B", 3)  # all of (B C) is dead
+    for _ in range(520):
+        push_others("C", 1)
+    push_others("A", 10)  # the old track owes nothing any more
+    push("B", 9)
+    push("C", 9)
+    push_others("B", 6)
+    assert push("A", 9) == 1
+
+
+def test_a_plan_change_that_fails_for_want_of_holes_empties_no_stair():
+    """What a new STAIR takes from an old one it takes when nothing can fail any more."""
+    engine, other = triple(eddy.Rows(200)), triple(eddy.Rows(200))
+
+    def feed(engine, seed):
+        random = np.random.default_rng(seed)
+        return [len(engine.push(name, {"x": random.integers(0, 100, 50)})) for name in "ABC"]
+
+    for seed in range(20):
+        assert feed(engine, seed) == feed(other, seed)
+    with mock.patch("stairs.stair.Holes", side_effect=MemoryError("no more")), pytest.raises(MemoryError):
+        engine.migrate("A (B C)")
+    for seed in range(20, 28):
+        assert feed(engine, seed) == feed(other, seed)
+    assert engine.plan == "(A B) C"
+
+
+def test_nobody_is_at_work_when_a_push_with_threads_has_failed():
+    """Helpers use arrays that may be gone when the error is told."""
+    engine = triple(eddy.Rows(20_000), threads=2, batch_size=16_384)
+    random = np.random.default_rng(1)
+    engine._express._never = True
+    for _ in range(4):
+        for name in "ABC":
+            engine.push(name, {"x": random.integers(0, 3000, 5000)})
+    crew = engine._router
+    with mock.patch.object(crew, "_keep", side_effect=MemoryError("no more")), pytest.raises(MemoryError):
+        engine.push("B", {"x": random.integers(0, 3000, 16_000)})
+    assert crew.team.mailbox[DONE] == crew.team.mailbox[COUNT] == 2
+
+
+def test_an_engine_is_not_copied():
+    """Its kernels go by addresses, which would be those of the original."""
+    with pytest.raises(TypeError, match="save"):
+        copy.deepcopy(pair())
+    with pytest.raises(TypeError, match="save"):
+        pickle.dumps(pair())

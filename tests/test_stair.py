@@ -663,7 +663,8 @@ def test_an_opened_stair_may_take_the_arrays_of_one_that_is_dropped():
     records, tail = former.state[0], former.tail
     stair = Stair("A C", (0, 2), 1, leaf)
     assert stair.may_inherit(former) and not Stair("A B C", (0, 1, 2), 1, leaf).may_inherit(former)
-    stair.open(former)
+    stair.inherit(former, *stair.heirloom(former))
+    stair.fill_later(stair.prospect())
     assert stair.state[0] is records and stair.low == stair.tail == tail and stair.holes is not None
     assert not stair.present(np.arange(50)).any() and not former.present(np.arange(50)).any()
     assert former.nbytes < 5000
