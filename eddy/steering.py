@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from eddy.engine import Eddy
 
 
-OFTEN = 16
-"""Times in a period that it is seen whether the policy is to be asked sooner."""
+OFTEN, SELDOM = 16, 4096
+"""Times in a period that it is seen whether the policy is to be asked sooner, and events after which it is at the
+latest."""
 NEVER = 1 << 62
 
 
@@ -48,7 +49,7 @@ class Steering:
             return False
         if events - self.decided >= period or self._worked(routing.work):
             return True
-        self._again = min(self.decided + period, events + period // OFTEN)
+        self._again = min(self.decided + period, events + min(period // OFTEN, SELDOM))
         return False
 
     def decide(self) -> None:
