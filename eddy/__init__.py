@@ -58,6 +58,10 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__", "spark"])
+
+
 def __getattr__(name: str) -> Any:
     """`eddy.spark` is loaded when it is first used: it needs PySpark, and nothing else does."""
     if name == "spark":

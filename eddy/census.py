@@ -96,4 +96,5 @@ def _stairs(engine: Eddy, marks: NDArray[np.int32]) -> Iterator[StairStatistics]
                     stair.keys_filled,
                     0 if stair.holes is None else stair.holes.counts()[1],
                     former,
+                    stair.partial,
                 )

@@ -144,6 +144,8 @@ def _from_arrow(kind: ColumnType, array: pa.Array | pa.ChunkedArray, zones_known
             raise BatchError("more than 2 GB of text in one batch; push it in smaller pieces")
     if pat.is_dictionary(array.type):
         array = array.dictionary_decode()
+    if array.null_count == len(array):
+        array = pa.nulls(len(array))  # whatever its type is, nothing in it has one
     if not pat.is_null(array.type):
         _refuse_type(kind, array.type, zones_known)
     valid = arrow.valid_of(array)
@@ -168,11 +170,22 @@ def _cast(kind: ColumnType, array: pa.Array) -> pa.Array:
         return array.cast(pa.timestamp(kind.unit, getattr(array.type, "tz", None)))
     if array.type == kind.arrow:
         return array
-    stored = array.cast(kind.arrow)
+    try:
+        stored = array.cast(kind.arrow)
+    except pa.ArrowInvalid:
+        if kind.kind != "float" or not _all_exact(kind, array):
+            raise
+        stored = array.cast(kind.arrow, safe=False)
     if kind.kind == "bool" and pat.is_integer(array.type):
         if pc.any(pc.not_equal(array, stored.cast(array.type))).as_py():
             raise BatchError("a bool column takes true and false, or 1 and 0, nothing else; compare first")
     return stored
+
+
+def _all_exact(kind: ColumnType, array: pa.Array) -> bool:
+    """Whether floats hold all of these integers: beyond 2**53 float64 holds some, and Arrow refuses all."""
+    holds = kind.dtype.type
+    return pat.is_integer(array.type) and all(int(holds(v)) == v for v in array.to_pylist() if v is not None)
 
 
 def _refuse_type(kind: ColumnType, source: pa.DataType, zones_known: bool) -> None:

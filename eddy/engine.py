@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 import os
+import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NoReturn, cast, overload
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +44,30 @@ from policies import Feedback, Fixed, Jisc, Migration, NoFeedback, Routing, View
 
 if TYPE_CHECKING:
     from eddy.shards_changes import CrewChanges
+
+Door = TypeVar("Door", bound=Callable[..., Any])
+
+
+def _crowded() -> StateError:
+    return StateError(
+        "another thread is in this engine, which takes one caller at a time: let one thread push, and hand it the "
+        "batches of the others through a queue"
+    )
+
+
+def _alone(door: Door) -> Door:
+    """A door through which nobody may come while another thread is inside."""
+
+    @functools.wraps(door)
+    def guarded(self: Eddy, *args: Any, **kwargs: Any) -> Any:
+        if not self._inside.acquire(blocking=False):
+            raise _crowded()
+        try:
+            return door(self, *args, **kwargs)
+        finally:
+            self._inside.release()
+
+    return cast(Door, guarded)
 
 
 class Eddy:
@@ -86,7 +112,7 @@ class Eddy:
         check_technique(self.migration, query, retractions)
         self.batch_size = _whole("batch_size", batch_size)
         self.joins = joins
-        self.seed = seed
+        self.seed = _seed(seed)
         self._budget = None if memory is None else Budget(bytes_of(memory))
         self._workshop = workshop = Workshop(query, joins, _share)
         self._plan = workshop.parse(plan)
@@ -108,6 +134,8 @@ class Eddy:
         """Time spent on batches."""
         self._batches = 0
         self._handout = Handout()
+        self._inside = threading.RLock()
+        """Whoever is in the engine has it: there may be one at a time."""
         self._drawing: Generator[Result | None, None, None] | None = None
         self._broken: BaseException | None = None
         self._changes: Migrations | CrewChanges = Migrations(self)
@@ -186,6 +214,14 @@ class Eddy:
             yield self.push(*item)
 
     def _push(self, batches: Mapping[str, Any], max_rows: int | None) -> Result | Iterator[Result]:
+        if not self._inside.acquire(blocking=False):
+            raise _crowded()
+        try:
+            return self._push_alone(batches, max_rows)
+        finally:
+            self._inside.release()
+
+    def _push_alone(self, batches: Mapping[str, Any], max_rows: int | None) -> Result | Iterator[Result]:
         if max_rows is not None:
             max_rows = _whole("max_rows", max_rows)
         elif self._broken is None and self._drawing is None:
@@ -292,6 +328,7 @@ class Eddy:
             self._output.number = self._numbers.number
         return self._numbers.enter(arrivals, marks, lows, self._streams), lows.astype(np.int32)
 
+    @_alone
     def settle(self) -> Result:
         """Finish a migration now; returns the results that it has held back (`ParallelTrack(order="pt")` does).
 
@@ -399,6 +436,7 @@ class Eddy:
         """The current plan, or the one that it is changing to."""
         return str(self._plan)
 
+    @_alone
     def migrate(self, plan: str) -> None:
         """Change the plan now. STAIRs that both plans have are kept; the others fill as the technique says."""
         self._check_ready("change the plan")
@@ -421,6 +459,7 @@ class Eddy:
         self._migrations += 1
         return seconds
 
+    @_alone
     def pin(self, part: str) -> None:
         """Keep a sub-plan such as "(A B)": from now on every plan has it, whoever chooses it.
 
@@ -468,6 +507,7 @@ class Eddy:
 
     # -- snapshots -------------------------------------------------------------------------------------------------
 
+    @_alone
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a snapshot: the live rows and the plan, in one file that replaces an older one in a single step.
 
@@ -521,8 +561,9 @@ class Eddy:
     # -- what goes on ----------------------------------------------------------------------------------------------
 
     def statistics(self) -> Statistics:
-        """Counts and sizes, as a frozen value."""
-        return take_census(self)
+        """Counts and sizes, as a frozen value. While another thread pushes, it waits for the end of the push."""
+        with self._inside:
+            return take_census(self)
 
     def view(self) -> View:
         """What the routing policy would see if it were asked now. It is cheap, and changes nothing.
@@ -532,7 +573,11 @@ class Eddy:
         return self._steering.watch.peek(self.pinned)
 
     def explain(self) -> str:
-        """The plan, its STAIRs and how full each is, and what its steps have found, as text."""
+        """The plan, its STAIRs and how full each is, and what its steps have found, as text; it waits likewise."""
+        with self._inside:
+            return self._explain()
+
+    def _explain(self) -> str:
         steps = self._steering.watch.tell()
         text = explain(self.query, self._router.tracks[-1].plan, self.statistics(), steps)
         if is_crew(self._router):
@@ -586,6 +631,13 @@ def _whole(what: str, given: Any) -> int:
     if number < 1 or isinstance(given, bool):
         raise EddyError(f"{what} must be a whole number of at least 1, not {given!r}")
     return number
+
+
+def _seed(given: Any) -> int:
+    try:
+        return operator.index(given)
+    except TypeError:
+        raise EddyError(f"seed must be a whole number, not {given!r}") from None
 
 
 def _flag(what: str, given: Any) -> bool:

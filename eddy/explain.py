@@ -106,13 +106,12 @@ def _state(stair: StairStatistics) -> str:
 
 def _stair(stair: StairStatistics) -> str:
     state = "complete"
-    if not stair.complete and stair.fraction == 1.0:
+    if stair.partial:
         state = "what came since the change; the former plan makes the rest"
     elif not stair.complete:
-        state = (
-            f"{_count(stair.keys_filled, 'key')} filled, {_count(stair.holes, 'known hole')}, "
-            f"rows from before the change {stair.fraction:.0%} settled"
-        )
+        state = f"{_count(stair.keys_filled, 'key')} filled, {_count(stair.holes, 'known hole')}"
+        if stair.fraction < 1.0:
+            state += f", rows from before the change {stair.fraction:.0%} settled"
     return f"STAIR {stair.name}: {stair.live:,} live, {_size(stair.bytes)}, {state}"
 
 

@@ -151,6 +151,8 @@ class Result:
 
     def pieces(self, size: int) -> Iterator[Result]:
         """The same rows in results of at most `size` rows each."""
+        if size < 1:
+            raise EddyError(f"pieces takes a number of rows of at least 1, not {size}")
         self.seal()
         for start in range(0, self.count, size):
             here = slice(start, min(start + size, self.count))

@@ -38,6 +38,8 @@ class StairStatistics:
     """Keys known to be holes; keys that nobody touched since the plan change are not counted."""
     former: bool = False
     """It belongs to a plan that is being left."""
+    partial: bool = False
+    """It began empty at a plan change, and the plan that is being left makes what it lacks."""
 
 
 @frozen

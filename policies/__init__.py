@@ -37,6 +37,11 @@ if TYPE_CHECKING:
 else:
     __getattr__ = later(__name__, OPTIMISED)
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 __all__ = [
     "Auto",
     "Base",

@@ -2,10 +2,12 @@
 
 import copy
 import pickle
+import threading
 from collections import Counter
 from unittest import mock
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import eddy
@@ -296,3 +298,65 @@ def test_an_engine_is_not_copied():
         copy.deepcopy(pair())
     with pytest.raises(TypeError, match="save"):
         pickle.dumps(pair())
+
+
+def test_two_threads_are_not_in_one_engine():
+    """The second is told; nothing of what the first does is disturbed, and statistics wait."""
+    engine = pair()
+    inside, done, told = threading.Event(), threading.Event(), []
+
+    def slow(*_):
+        inside.set()
+        done.wait(10)
+        return None
+
+    with mock.patch.object(engine._express, "push", side_effect=slow):
+        first = threading.Thread(target=engine.push, args=("A", {"x": [1]}))
+        first.start()
+        assert inside.wait(10)
+        for call in (
+            lambda: engine.push("B", {"x": [1]}),
+            lambda: engine.push_all({"B": {"x": [1]}}),
+            lambda: engine.migrate("B A"),
+        ):
+            with pytest.raises(eddy.StateError, match="another thread is in this engine"):
+                call()
+        watcher = threading.Thread(target=lambda: told.append(engine.statistics().events))
+        watcher.start()
+        assert not told
+        done.set()
+        first.join()
+        watcher.join()
+    assert told == [1] and len(engine.push("B", {"x": [1]})) == 1
+
+
+def test_a_budget_is_not_told_as_a_plan_change():
+    """A STAIR some of whose keys were made holes for want of memory was complete, and lacks nothing else."""
+    engine = triple(eddy.Rows(500), memory="100 KB")
+    random = np.random.default_rng(1)
+    for _ in range(5):
+        engine.push_all({name: {"x": random.integers(0, 40, 100)} for name in "ABC"})
+    (stair,) = engine.statistics().stairs
+    assert not stair.complete and not stair.partial
+    assert "known hole" in engine.explain() and "the change" not in engine.explain()
+
+
+def test_a_column_without_values_has_any_type():
+    """As data frames have it: a stream without a row, or a column without a value, comes as float64."""
+    streams = {name: eddy.Stream({"s": "string", "t": "timestamp[us]"}) for name in "AB"}
+    engine = eddy.Eddy(eddy.Query(streams, where=["A.s = B.s"]))
+    none = np.array([])
+    assert len(engine.push("A", {"s": none, "t": none})) == 0
+    assert len(engine.push("A", pd.DataFrame({"s": [np.nan], "t": [np.nan]}))) == 0
+    with pytest.raises(eddy.BatchError, match="the values are double"):
+        engine.push("A", {"s": np.array([1.5]), "t": [0]})
+
+
+def test_float64_takes_large_integers_that_it_holds():
+    """Beyond 2**53 that is some of them."""
+    streams = {"A": eddy.Stream({"f": "float64"}), "B": eddy.Stream({"f": "float64"})}
+    engine = eddy.Eddy(eddy.Query(streams, where=["A.f = B.f"]))
+    engine.push("A", {"f": [2**53 + 2, None, -(2**60)]})
+    assert len(engine.push("B", {"f": [2**53 + 2]})) == 1
+    with pytest.raises(eddy.BatchError):
+        engine.push("A", {"f": [2**53 + 1]})

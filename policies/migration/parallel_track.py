@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from attrs import field, frozen, validators
+from attrs import field, frozen
 
 from policies.migration.base import Change, Migration, above
 
@@ -26,10 +26,15 @@ class ParallelTrack(Migration):
     Use it when a migration must never touch a state, and double work for a window is no matter.
     """
 
-    order: str = field(default="max", validator=validators.in_(("max", "pt")))
+    order: str = field(default="max")
     patience: float = field(default=4.0)
 
     joins_only: ClassVar[bool] = True
+
+    @order.validator
+    def _known(self, attribute: Any, value: Any) -> None:
+        if value not in ("max", "pt"):
+            raise ValueError(f'ParallelTrack(order=...) is "max" or "pt", not {value!r}')
 
     @patience.validator
     def _check(self, attribute: Any, value: Any) -> None:
