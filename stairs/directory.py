@@ -2,7 +2,8 @@
 
 A row that arrives is stored under its key, looked up under it, and what comes of that is stored and looked up again,
 each time in another ring. With a table of heads for each ring that is a cache line each; here the heads of one bucket
-lie next to each other, in one line for all. In large windows those lines are what an event costs.
+lie next to each other, in one line for all. In large windows those lines are what an event costs; in small ones they
+are in the cache, and rings have heads of their own.
 
 The number of buckets follows the largest leaf: whatever key a composite has, some row of a leaf has it too. A ring that
 is much smaller has heads of its own, which are small, and so have all where more than a line's worth would share.
@@ -26,6 +27,9 @@ LINE = 64
 
 SPACE = 2
 """Buckets for each slot of the largest leaf, a third to two thirds of which are used."""
+
+LEAST = 1 << 16
+"""Slots of the largest leaf below which all have heads of their own: these are in the cache as they are."""
 
 ALIKE = 4
 """The largest leaf has at most so many times the slots of a ring that has a lane."""
@@ -101,7 +105,7 @@ class Directory:
         slots = [ring.capacity for ring in rings if ring.leaf]
         alike = sum(ALIKE * capacity >= max(slots) for capacity in slots)
         lanes = 1 << (alike + min(alike, self._stairs) - 1).bit_length()
-        if alike < 2 or lanes > LINE // 4:
+        if max(slots) < LEAST or alike < 2 or lanes > LINE // 4:
             lanes = 0
         buckets = SPACE * max(slots) if lanes else 0
         if (lanes, buckets) == (self.lanes, self.buckets):

@@ -20,6 +20,12 @@ from tests.test_stair import add
 FIRSTS = [0, 2**31 - 40, 2**32 - 40]
 
 
+@pytest.fixture(autouse=True)
+def _small(monkeypatch):
+    """Directories of any size, that are else of large windows."""
+    monkeypatch.setattr("stairs.directory.LEAST", 0)
+
+
 def leaf(directory, first=0, stream=0):
     stair = Stair("A", (stream,), first)
     directory.join(stair)
@@ -239,3 +245,17 @@ def test_bytes_are_counted_once():
     lanes = sum(ring.nbytes - ring.slot_bytes - ring.state[2].nbytes - ring.meta.nbytes for ring in rings)
     ages = sum(stair._ages.nbytes for stair in engine._router.every_stair)
     assert lanes - ages + directory.spare == directory._heads.nbytes > 0
+
+
+def test_small_windows_have_heads_of_their_own(monkeypatch):
+    """What is in the cache anyway is not made larger."""
+    monkeypatch.setattr("stairs.directory.LEAST", 512)
+    directory = Directory(0)
+    leaves = [leaf(directory), leaf(directory)]
+    for stair in leaves:
+        append(stair, range(200))
+    assert directory.lanes == 0 and all(stair.lane is None for stair in leaves)
+    for stair in leaves:
+        append(stair, range(200, 500))
+    assert directory.lanes == 2 and all(stair.lane is not None for stair in leaves)
+    assert [found(stair, [0, 199, 499, 500]) for stair in leaves] == [[True, True, True, False]] * 2
