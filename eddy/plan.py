@@ -233,12 +233,10 @@ def _known(token: str, text: str, names: Sequence[str]) -> str:
 def _check_once(found: Sequence[str], text: str, names: Sequence[str], where: str, what: str = "") -> None:
     missing = [name for name in names if name not in found]
     twice = sorted({name for name in found if list(found).count(name) > 1})
-    if missing:
-        raise PlanError(
-            f"{where} misses {what}{', '.join(missing)}: every stream of the query takes part once"
-        )
-    if twice:
-        raise PlanError(f"{where} repeats {', '.join(twice)}: every stream of the query takes part once")
+    faults = [f"misses {what}{', '.join(missing)}"] if missing else []
+    faults += [f"repeats {', '.join(twice)}"] if twice else []
+    if faults:
+        raise PlanError(f"{where} {' and '.join(faults)}: every stream of the query takes part once")
 
 
 def _example(names: Sequence[str]) -> str:

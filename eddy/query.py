@@ -42,7 +42,13 @@ def _columns(columns: Any) -> dict[str, ColumnType]:
         raise QueryError('a stream needs at least one column, such as {"x": "int64"}')
     if not all(isinstance(name, str) and name for name in columns):
         raise QueryError(f"column names must be texts: {list(columns)}")
-    return {name: column_type(spec) for name, spec in columns.items()}
+    found = {}
+    for name, spec in columns.items():
+        try:
+            found[name] = column_type(spec)
+        except QueryError as error:
+            raise QueryError(f"column {name!r}: {error}") from None
+    return found
 
 
 @frozen(unsafe_hash=False)

@@ -59,7 +59,7 @@ class Inquiry:
         if missing:
             raise EddyError(
                 f"a row number of every stream is needed, but there is none of {', '.join(missing)}: "
-                f"write why_not({example}) with the numbers you mean"
+                f"write {example} with the numbers you mean"
             )
         return {name: self._number(name, given[name]) for name in names}
 
