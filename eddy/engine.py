@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import operator
 import os
 import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, NoReturn, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +19,7 @@ from eddy.census import bytes_held, take_census
 from eddy.chunks import chunks
 from eddy.crews import is_crew
 from eddy.decisions import Decision
+from eddy.doors import alone
 from eddy.errors import BatchError, EddyError, PlanError, StateError
 from eddy.explain import explain
 from eddy.explanation import Explanation
@@ -44,30 +44,6 @@ from policies import Feedback, Fixed, Jisc, Migration, NoFeedback, Routing, View
 
 if TYPE_CHECKING:
     from eddy.shards_changes import CrewChanges
-
-Door = TypeVar("Door", bound=Callable[..., Any])
-
-
-def _crowded() -> StateError:
-    return StateError(
-        "another thread is in this engine, which takes one caller at a time: let one thread push, and hand it the "
-        "batches of the others through a queue"
-    )
-
-
-def _alone(door: Door) -> Door:
-    """A door through which nobody may come while another thread is inside."""
-
-    @functools.wraps(door)
-    def guarded(self: Eddy, *args: Any, **kwargs: Any) -> Any:
-        if not self._inside.acquire(blocking=False):
-            raise _crowded()
-        try:
-            return door(self, *args, **kwargs)
-        finally:
-            self._inside.release()
-
-    return cast(Door, guarded)
 
 
 class Eddy:
@@ -213,15 +189,8 @@ class Eddy:
                 )
             yield self.push(*item)
 
+    @alone
     def _push(self, batches: Mapping[str, Any], max_rows: int | None) -> Result | Iterator[Result]:
-        if not self._inside.acquire(blocking=False):
-            raise _crowded()
-        try:
-            return self._push_alone(batches, max_rows)
-        finally:
-            self._inside.release()
-
-    def _push_alone(self, batches: Mapping[str, Any], max_rows: int | None) -> Result | Iterator[Result]:
         if max_rows is not None:
             max_rows = _whole("max_rows", max_rows)
         elif self._broken is None and self._drawing is None:
@@ -328,7 +297,7 @@ class Eddy:
             self._output.number = self._numbers.number
         return self._numbers.enter(arrivals, marks, lows, self._streams), lows.astype(np.int32)
 
-    @_alone
+    @alone
     def settle(self) -> Result:
         """Finish a migration now; returns the results that it has held back (`ParallelTrack(order="pt")` does).
 
@@ -436,7 +405,7 @@ class Eddy:
         """The current plan, or the one that it is changing to."""
         return str(self._plan)
 
-    @_alone
+    @alone
     def migrate(self, plan: str) -> None:
         """Change the plan now. STAIRs that both plans have are kept; the others fill as the technique says."""
         self._check_ready("change the plan")
@@ -459,7 +428,7 @@ class Eddy:
         self._migrations += 1
         return seconds
 
-    @_alone
+    @alone
     def pin(self, part: str) -> None:
         """Keep a sub-plan such as "(A B)": from now on every plan has it, whoever chooses it.
 
@@ -507,7 +476,7 @@ class Eddy:
 
     # -- snapshots -------------------------------------------------------------------------------------------------
 
-    @_alone
+    @alone
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a snapshot: the live rows and the plan, in one file that replaces an older one in a single step.
 

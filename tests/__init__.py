@@ -1,5 +1,1 @@
-"""Tests. Windows are small here: with this some are on either side of what counts as large, and some cross it."""
-
-import stairs.directory
-
-stairs.directory.LEAST = 128
+"""Tests. Exactness is shown against `tests/naive.py`."""
