@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from attrs import frozen
+from attrs import evolve, frozen
 
 import eddy
+from benchmarks.drift_workloads import Drift, chain, one_key, star
 from benchmarks.ratio import table
 from benchmarks.workloads import Workload
 from policies.optimizer import calibrated
@@ -36,8 +37,9 @@ NAMES = (
     "step",
     "batch",
     "event",
+    "mark",
 )
-LIKELY = (5e-9, 1e-9, 4e-9, 2e-10, 1e-8, 5e-9, 5e-9, 5e-8, 6e-10, 1e-6, 5e-5, 3e-8)
+LIKELY = (5e-9, 1e-9, 4e-9, 2e-10, 1e-8, 5e-9, 5e-9, 5e-8, 6e-10, 1e-6, 3e-5, 1e-8, 4e-9)
 """What is near where the measurements say nothing: things that always happen together cannot be told apart."""
 WEIGHT = 0.05
 """How much that counts, of one case."""
@@ -83,8 +85,24 @@ def _custom(name: str, names: str, where: list[str], window: int, keys: dict[str
     return Case(name, query, more.pop("plan"), batches(), 2 * len(names) * window, **more)
 
 
+def _timed(make: Callable[[], Drift], plans: tuple[str, ...]) -> Iterator[Case]:
+    """Windows of time that hold few rows."""
+
+    def batches(drift: Drift) -> Iterator[Any]:
+        for _, batch in drift.feed(1 << 40):
+            yield batch
+
+    for plan in plans:
+        drift = make()
+        drift = evolve(drift, phases=drift.phases[3:4])
+        yield Case(f"{drift.name}, {plan}", drift.query(), plan, batches(drift), 4 * drift.window)
+
+
 def cases() -> Iterator[Case]:
     """Hash joins of all kinds, then sorted and nested ones."""
+    yield from _timed(chain, ("A ((B C) D)", "stems"))
+    yield from _timed(star, ("((((A E) B) D) F) C", "((((A B) E) D) F) C", "stems"))
+    yield from _timed(one_key, ("((A (B D)) C) E", "stems"))
     for window in (1_000, 10_000, 100_000):
         for keys in (window // 4, window, 4 * window):
             yield _workload(Workload(2, window, keys), f"2 streams, {window} rows, {keys} keys")
@@ -168,6 +186,7 @@ def counts(engine: eddy.Eddy, events: float, batches: float) -> npt.NDArray[np.f
     found["step"] = len(view.steps) * batches
     found["batch"] = batches
     found["event"] = events
+    found["mark"] = events * (len(view.graph.names) - len(view.lengths))
     return np.array([found[name] for name in NAMES]) / events
 
 

@@ -1,15 +1,18 @@
 """How well routing policies follow a feed that drifts: `python -m benchmarks.drift [--write] [--only words] [--quick]`.
 
 A *clairvoyant* runs in each phase the plan that is best for it, and pays for no change: the goal is to come near it.
-All sides take the same batches in turns, by the processor's time of their thread, and must find as many results.
+All sides take the same batches in turns, by the processor's time of their thread, and must find as many results. A turn
+is some batches long, and the order of the sides is drawn anew for each: a side that always came after one whose state
+does not fit into the caches would pay for it.
 """
 
 from __future__ import annotations
 
 import gc
+import itertools
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -30,6 +33,8 @@ PILOTS = 30
 TWINS = 3
 """Engines of each side where nothing drifts, of which the fastest counts. Alike engines differ by some percent, by
 where their memory happens to lie, and the one that is made first by up to a tenth: more than what is to be seen."""
+TURN = 8
+"""Batches that a side takes before the next one does."""
 PATIENCE = 5.0
 """A plan that takes so many times as long as the best so far is given up."""
 
@@ -92,6 +97,13 @@ def pilot(drift: Drift, events: int, plans: Sequence[str]) -> dict[str, Seconds]
     return found
 
 
+def turns(feed: Iterable[tuple[int, Batch]]) -> Iterator[tuple[int, list[Batch]]]:
+    """The batches of a feed by turns, none of which reaches into the next phase."""
+    for phase, part in itertools.groupby(feed, key=lambda each: each[0]):
+        while batches := [batch for _, batch in itertools.islice(part, TURN)]:
+            yield phase, batches
+
+
 def candidates(drift: Drift) -> list[str]:
     """Some of the plans there are, by chance where they are many, and those that need not be: the policies' own."""
     plans = drift.connected_plans()
@@ -124,13 +136,13 @@ def race(drift: Drift, events: int, policies: Sequence[str]) -> Outcome:
     decoy = ("decoy", 0)  # the first engine that is made is often slower: nobody is to be that one
     engines = {decoy: Eddy(query, fixed[0]), **dict(made)}
     spent = {name: np.zeros(len(drift.phases)) for name in engines}
-    names = list(engines)
-    for turn, (phase, batch) in enumerate(drift.feed(events)):
+    names, chance = list(engines), np.random.default_rng(drift.seed)
+    for phase, batches in turns(drift.feed(events)):
         counts = set()
-        for name in names[turn % len(names) :] + names[: turn % len(names)]:
-            seconds, count = timed(engines[name], batch)
-            spent[name][phase] += seconds
-            counts.add(count)
+        for k in chance.permutation(len(names)).tolist():
+            taken = [timed(engines[names[k]], batch) for batch in batches]
+            spent[names[k]][phase] += sum(seconds for seconds, _ in taken)
+            counts.add(tuple(count for _, count in taken))
         if len(counts) > 1:
             raise AssertionError(f"the sides found different numbers of results: {counts}")
     changes = {name: engines[name, 0].statistics().migrations for name in policies}

@@ -58,6 +58,15 @@ class States:
 
     promote_all = fill
 
+    @property
+    def rows_before(self) -> int:
+        """Base rows that may be holes."""
+        return self.difference.unsettled
+
+    def fill_up_to(self, composites: int) -> None:
+        """Settle all holes: there are no composites."""
+        self.fill()
+
 
 @define(eq=False)
 class ChainTrack:

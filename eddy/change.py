@@ -30,6 +30,8 @@ class Change:
     _rows: Numbers
     _new_box: Callable[[Plan, Sequence[int]], Box]
     """Makes an empty box for a plan, whose streams begin with these rows."""
+    batch: float = 0.0
+    """Events of a batch, on average."""
     live: int = field(init=False)
     """Rows that were live when it began."""
     counts: NDArray[np.int64] = field(init=False)

@@ -217,6 +217,11 @@ class Difference:
         return int(np.count_nonzero(free != self._plan[layout.BEFORE, blockers]))
 
     @property
+    def unsettled(self) -> int:
+        """Base rows that may be holes, at most."""
+        return max(0, self._open + 1 - int(self._store.table[layout.LOW, 0]))
+
+    @property
     def settled(self) -> int:
         """How many holes were settled so far."""
         return int(self._store.numbers[layout.SETTLED])

@@ -112,7 +112,8 @@ class Migrations:
     def _change(self, plan: Plan) -> Change:
         engine = self._engine
         chronicle = Chronicle(type(engine.migration).__name__, engine._plan, plan, engine._events)
-        return Change(plan, chronicle, engine._router, engine._numbers, engine._workshop.box)
+        batch = engine._events / max(1, engine._batches)
+        return Change(plan, chronicle, engine._router, engine._numbers, engine._workshop.box, batch)
 
     # -- going on --------------------------------------------------------------------------------------------------
 

@@ -28,6 +28,9 @@ SAMPLE = 1024
 FILL = 1 << 14
 """Holes that are filled in one go when all are."""
 
+PORTION = 512
+"""And in the first go, where it is not known how much comes of it."""
+
 PATIENCE = 8
 """Reviews in a row that must find a ring too large before it shrinks: it is likely to need the room again."""
 
@@ -106,6 +109,11 @@ class Stair(Ring):
         return super().nbytes + ages + (self.holes.nbytes if self.holes else 0)
 
     @property
+    def rows_before(self) -> int:
+        """Rows of the carrying leaf that were there when the STAIR was opened: at most so many keys are holes."""
+        return 0 if self.holes is None else self.holes.rows
+
+    @property
     def slots_to_open(self) -> int:
         """Slots for as many composites as there are rows now, since growing later would delay a batch.
 
@@ -139,6 +147,9 @@ class Stair(Ring):
         if self.holes is not None and self.holes.done:
             self._keys_filled += self.holes.filled
             self.holes = None
+            self._too_large = (
+                PATIENCE - 1
+            )  # room was made for as many composites as rows: the next review knows better
 
     # -- a batch -------------------------------------------------------------------------------------------------
 
@@ -285,6 +296,16 @@ class Stair(Ring):
         if self.holes is not None:
             self.promote(self.holes.known())
             self.close_if_done()
+
+    def fill_up_to(self, composites: int) -> None:
+        """Fill every hole, in ever larger portions; but stop when more composites than these have come of it."""
+        stop, portion = self.tail + composites, PORTION
+        while self.holes is not None and not self.holes.passed and self.tail <= stop:
+            self.settle(portion)
+            portion *= 2
+        capacity = power_of_two(2 * (self.tail - self.low))
+        if self.holes is None and capacity < self.capacity:  # what probes it has less to go through
+            self.resize(capacity)
 
     def _fill(self, keys: Keys) -> int:
         if len(keys):

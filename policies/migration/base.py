@@ -59,6 +59,10 @@ class Change(Protocol):
         """Events of the last batch."""
 
     @property
+    def batch(self) -> float:
+        """Events of a batch, on average."""
+
+    @property
     def running(self) -> bool:
         """Whether another plan runs beside, or holes are left."""
 
@@ -122,6 +126,12 @@ def above(what: str, value: object, least: float) -> None:
     """Refuse what is not a number above ``least``."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > least:
         raise ValueError(f"{what} is a number above {least:g}, not {value!r}")
+
+
+def not_below(what: str, value: object, least: float) -> None:
+    """Refuse what is not a number of at least ``least``."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not value >= least:
+        raise ValueError(f"{what} is a number of at least {least:g}, not {value!r}")
 
 
 def truth(what: str, value: object) -> None:

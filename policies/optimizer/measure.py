@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
@@ -76,15 +75,14 @@ def count(view: View) -> Cards:
 def seconds_spent(view: View, model: CostModel) -> float:
     """How long, by the model, the batches since the last view have taken. The clock would tell another time each time,
     and a policy has to decide alike for alike views."""
-    total = sum(view.arrivals.values()) * (model.event + model.batch / max(view.batch, 1.0))
+    total = sum(view.arrivals.values()) * model.overhead(view)
     held = {stair.streams: stair.live for stair in view.stairs}
     for step in view.steps:
         entries = view.live[step.target[0]] if len(step.target) == 1 else held.get(step.target, 1)
-        size = entries * (12 + 4 * len(step.target))
-        total += step.probes * (model.probe + model.miss * math.log2(1 + size / 32768))
-        stored = tuple(sorted(step.source + step.target, key=view.graph.names.index)) in held
-        total += step.matches * (model.match + model.byte * (12 + 4 * len(step.source + step.target)))
-        total += step.matches * model.insert * stored
+        total += step.probes * (model.probe + model.reaching(entries, len(step.target)))
+        both = tuple(sorted(step.source + step.target, key=view.graph.names.index))
+        total += step.matches * (model.match + model.byte * (12 + 4 * len(both)))
+        total += step.matches * model.insert * (both in held)
     return total
 
 

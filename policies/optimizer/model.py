@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import math
+from typing import TYPE_CHECKING
+
 import numpy as np
 from attrs import astuple, frozen
 from numpy.typing import NDArray
 
 from policies.optimizer.calibrated import SECONDS
 from policies.optimizer.estimate import Estimate
+
+if TYPE_CHECKING:
+    from policies.routing.view import View
 
 
 @frozen
@@ -42,6 +48,8 @@ class CostModel:
     """Begin a batch: the same for all plans, as is what follows."""
     event: float = SECONDS["event"]
     """Take in one row."""
+    mark: float = SECONDS["mark"]
+    """Tell, for one row and one stream whose window does not count rows, what is live in it."""
     look: float = SECONDS["look"]
     """Show a policy one step of the plan."""
     sample: float = SECONDS["sample"]
@@ -51,9 +59,14 @@ class CostModel:
     change: float = SECONDS["change"]
     """Prepare one step of a new plan."""
 
-    def overhead(self, estimate: Estimate) -> float:
+    def overhead(self, view: View) -> float:
         """Seconds per event that every plan takes."""
-        return self.event + self.batch / estimate.batch
+        marked = len(view.graph.names) - len(view.lengths)
+        return self.event + self.mark * marked + self.batch / max(view.batch, 1.0)
+
+    def reaching(self, entries: float, streams: int) -> float:
+        """Seconds to get at one of so many entries, beyond what it takes in a store that the cache holds."""
+        return self.miss * math.log2(1 + entries * (12 + 4 * streams) / 32768)
 
     def array(self, estimate: Estimate) -> NDArray[np.float64]:
         """As the kernels take it, for engines such as the one that the estimate is of."""

@@ -3,8 +3,10 @@
 By these rules, whatever the feed does and however wrong the cost model is about it, and with W the time spent on
 batches so far, all by the model's clock:
 
-- looks and thoughts take no more than ``overhead`` * W, and ``URGENT`` * W for those that something called for, besides
-  what there is to begin with: ``STOCK`` + ``CREDIT`` thoughts, and a look of either kind;
+- looks and thoughts take no more than ``overhead`` * W, and for those that something called for ``URGENT`` * W and as
+  long as plans took *beyond* what they took when they were chosen or confirmed, besides what there is to begin with:
+  ``STOCK`` + ``CREDIT`` thoughts, and a look of either kind. (To pay as much for a thought as was lost without one is
+  what one does who rents skis until the rent has reached the price: at worst twice of what would have been best.);
 - changes of plan that brought less than they cost, as it was seen when the windows had turned over, have cost no more
   than ``regret`` * W together, and the last one of them.
 """
@@ -17,7 +19,7 @@ URGENT = 0.1
 """The share of the time for looks and thoughts that something calls for: the feed is changing, or a change of plan is
 due to be judged."""
 CREDIT = 2.0
-"""Thoughts that may be on credit where the feed has changed by much at once."""
+"""Thoughts that may be on credit where waiting would cost more than a change."""
 STOCK = 3.0
 """Thoughts that can be saved for later, and that there are to begin with."""
 
@@ -32,6 +34,8 @@ class Account:
     worked: float = field(init=False, default=0.0)
     looking: float = field(init=False, default=0.0)
     thinking: float = field(init=False, default=0.0)
+    beyond: float = field(init=False, default=0.0)
+    """Seconds that plans took beyond what they took when they were chosen or confirmed."""
     lost: float = field(init=False, default=0.0)
     """Seconds that changes cost beyond what they brought."""
     _seen: float = field(init=False, default=0.0)
@@ -39,13 +43,14 @@ class Account:
     _calm: float = field(init=False, default=0.0)
     _urgent: float | None = field(init=False, default=None)
 
-    def earn(self, seconds: float, price: float) -> None:
-        """Batches took so long; a thought would cost so much."""
+    def earn(self, seconds: float, price: float, beyond: float = 0.0) -> None:
+        """Batches took so long, of which so much ``beyond`` what was expected; a thought would cost so much."""
         if self._urgent is None:
             self._urgent = STOCK * price
         self.worked += seconds
         self._calm = min(STOCK * price, self._calm + self.overhead / 2 * seconds)
-        self._urgent = min(STOCK * price, self._urgent + URGENT * seconds)
+        self.beyond += beyond
+        self._urgent = min(STOCK * price, self._urgent + URGENT * seconds + beyond)
 
     def look(self, price: float, called: bool) -> None:
         """Pay for a look, whether or not something called for it."""
@@ -55,10 +60,10 @@ class Account:
             self._seen += price
         self.looking += price
 
-    def think(self, price: float, called: bool, sudden: bool = False) -> bool:
-        """Pay for a thought, if there is enough; for one that something sudden calls for, on credit if need be."""
+    def think(self, price: float, called: bool, urgent: bool = False) -> bool:
+        """Pay for a thought, if there is enough; for one that is urgent, on credit if need be."""
         has = self._urgent if called else self._calm
-        if has is None or has < price * (1.0 - CREDIT * sudden):
+        if has is None or has < price * (1.0 - CREDIT * urgent):
             return False
         if called:
             self._urgent = has - price
@@ -67,10 +72,11 @@ class Account:
         self.thinking += price
         return True
 
-    def wait(self, price: float, called: bool) -> float:
-        """Seconds that batches have to take before there is enough for a thought, or look, of this price."""
+    def wait(self, price: float, called: bool, beyond: float = 0.0) -> float:
+        """Seconds that batches have to take before there is enough for a thought, or look, of this price, if a share of
+        ``beyond`` of them is more than was expected."""
         if called:
-            return max(0.0, price - (self._urgent or 0.0)) / URGENT
+            return max(0.0, price - (self._urgent or 0.0)) / (URGENT + beyond)
         return max(0.0, 2 * (self._seen + price) / self.overhead - self.worked)
 
     @property

@@ -27,6 +27,8 @@ FORGET = 2.0
 STRICTEST = 16.0
 SHAKEN = 3.0
 """Times by which matches have to differ more than they do anyway from one glance to the next."""
+WORTH = 2.0
+"""Times as much as a thought and a change cost the plan has to take before these are worth it."""
 LOOK = 12
 """Steps in whose time a look is taken, apart from those of the plan."""
 
@@ -82,6 +84,8 @@ class Auto(Routing):
     """The number of events at which it thinks in any case: the windows have turned over since the last decision."""
     _worked: float = field(init=False, default=0.0, repr=False)
     """Seconds of work since the last look, about."""
+    _beyond: float = field(init=False, default=0.0, repr=False)
+    """Of these, what it took beyond what it took at the last decision."""
     _latest: float = field(init=False, default=0.0, repr=False)
     """Seconds of work after which it looks, whatever a glance shows."""
     _earliest: float = field(init=False, default=0.0, repr=False)
@@ -99,6 +103,8 @@ class Auto(Routing):
     _change: Change | None = field(init=False, default=None, repr=False)
     _barred: dict[str, int] = field(init=False, factory=dict, repr=False)
     """Plans that disappointed, and until when they wait."""
+    _considered: bool = field(init=False, default=False, repr=False)
+    """It has thought when windows were full."""
     _moved: bool = field(init=False, default=False, repr=False)
     """The last look found the feed a little different."""
     _calm: int = field(init=False, default=1, repr=False)
@@ -106,6 +112,14 @@ class Auto(Routing):
     _uneventful: int = field(init=False, default=0, repr=False)
     """Glances in a row that showed nothing."""
     _period: int = field(init=False, default=FIRST, repr=False)
+    _price: float = field(init=False, default=0.0, repr=False)
+    """Seconds that a thought and a change take, as of the last look."""
+    _stirred: int = field(init=False, default=0, repr=False)
+    """The number of events when the feed was last found to have become different."""
+    _stirring: bool = field(init=False, default=False, repr=False)
+    """It has, and there was no thought since."""
+    _waiting: bool = field(init=False, default=False, repr=False)
+    """A thought was put off: it could not have paid yet."""
     work: tuple[float, float] | None = field(init=False, default=None, repr=False)
 
     @account.default
@@ -119,11 +133,12 @@ class Auto(Routing):
 
     def begin(self, names: tuple[str, ...], seed: int) -> None:
         self._known = self._again = self._change = self.work = None
-        self._moved, self._filled, self._calm, self._uneventful = False, False, 1, 0
-        self._worked = self._latest = self._earliest = 0.0
+        self._moved, self._filled, self._considered, self._calm, self._uneventful = False, False, False, 1, 0
+        self._worked = self._beyond = self._latest = self._earliest = 0.0
         self._jitter = self._last = 0.0
         self._strictness, self._period = 1.0, min(self.every, FIRST)
-        self._barred, self._arrived, self._seen = {}, (), 0
+        self._barred, self._arrived, self._seen, self._stirred = {}, (), 0, 0
+        self._price, self._stirring, self._waiting = 0.0, False, False
         self.account = self._opened()
 
     def wants(self, glance: Glance) -> bool:
@@ -137,13 +152,15 @@ class Auto(Routing):
         jitter = SHAKEN * self._jitter
         self._shake(glance, known)
         self._seen += glance.events
-        worked = self._worked + known.seconds_of(glance, self.model)
+        beyond = known.seconds_beyond(glance, self.model)
+        worked = self._worked + known.seconds * glance.events + beyond
         due = self._again is not None and self._seen >= self._again
         if worked >= self._latest or (due and worked >= self._earliest):
             return True
         if worked >= self._earliest and known.differs(glance, self.drift, self.model, jitter):
             return True
         self._worked = worked
+        self._beyond += beyond
         self._uneventful += 1
         self._pace(self._seen, known)
         return False
@@ -152,7 +169,7 @@ class Auto(Routing):
         """By how much matches per event differ from one glance to the next, on average. One that is far off counts as
         less: it may be a new time, not chance."""
         before, self._last = self._last, glance.matches / max(1, glance.events)
-        most = 2 * self._jitter + known.matches_in(0.02, self.model)
+        most = 2 * self._jitter + known.matches_in(0.02 * known.seconds, self.model)
         self._jitter += (min(abs(self._last - before), most) - self._jitter) / 4
 
     def choose(self, view: View) -> Choice | None:
@@ -169,44 +186,80 @@ class Auto(Routing):
         has happened for long. A plan that begins to make many more matches is seen at once in any case."""
         most = self.every * next(times for glances, times in RESTFUL if self._uneventful >= glances)
         soon = most if self._again is None else self._again - events
+        if self._stirring:  # it may become urgent at any time
+            soon = min(soon, FIRST // 2)
         if soon <= 0 and known.seconds > 0:
             soon = int(min((self._earliest - self._worked) / known.seconds, float(most)))
         self._period = min(most, max(soon, FIRST // 4))
-        self.work = self.every / 2, 1.5 * known.all_matches
+        self.work = known.matches_in(self._price, self.model), known.all_matches
 
     def _look(self, view: View) -> Choice | None:
-        model, n = self.model, len(view.graph.names)
+        model, n, events = self.model, len(view.graph.names), view.events
         worked, price = seconds_spent(view, model), model.think + n * (n - 1) * model.sample
-        self.account.earn(self._worked + worked, price)
-        now = Profile.of(view, worked)
+        now, jitter = Profile.of(view, worked), SHAKEN * self._jitter
+        beyond = now.beyond(self._known, model, jitter)
+        self.account.earn(self._worked + worked, price, self._beyond + beyond)
+        self._price = price + len(view.steps) * model.change
         drifted, share, first = False, 0.0, self._again is None and self._known is None
         filled, self._filled = self._filled, not self._filling(view)
         if self._known is None or self._known.plan != view.plan or not filled:  # it has just begun
             self._settle(now)
+            self._stirred = events
             if self._again is None or not filled:
-                self._again = view.events + turnover(view)
+                self._again = events + turnover(view)
         else:
-            share = now.drift(self._known, model, SHAKEN * self._jitter)
+            share = now.drift(self._known, model, jitter)
             drifted = self._drifted(share)
-        due = self._again is not None and view.events >= self._again
-        called = drifted or due or first
+            if (
+                drifted and not self._stirring
+            ):  # when the windows have turned over it will have shown what it is
+                self._stirring, self._stirred, self._again = True, events, events + turnover(view)
+        # Most that is new is seen when windows have turned over; but not where waiting costs more than a change.
+        urgent = drifted and beyond / now.events * turnover(view) >= self._price
+        due = self._again is not None and events >= self._again
+        if due and self._considered and self._change is None and share <= self.drift and not self._waiting:
+            due, self._again = False, None  # all is as it was
+        called = urgent or due or first
+        if called and not urgent and not self._worthwhile(view, now):
+            called = False
+            if due:
+                self._put_off(view, now)
         self.account.look(self._look_price(view), called or self._moved)
-        thinks = self.account.think(price, called, drifted and share > SUDDEN)
-        self._plan_ahead(view, now, price if called and not thinks else 0.0)
+        thinks = self.account.think(price, called, urgent)
+        self._plan_ahead(view, now, price if called and not thinks else 0.0, beyond / max(worked, 1e-12))
         if not thinks:
             return None
+        self._considered = filled
         if drifted:  # what a change brought can no longer be told from what the feed has brought
             self._change = None
-        choice = self._think(view, now, max(turnover(view), self.every), due)
+        choice = self._think(view, now, self._horizon(view), due)
         self._settle(now)
         if due:
             self._again = None
-        if choice is not None or drifted:
-            self._again = view.events + turnover(view)
+        if choice is not None or urgent:
+            self._again = events + turnover(view)
         if choice is not None:
             self._known = None
             self._period = min(self.every, FIRST)
         return choice
+
+    def _horizon(self, view: View) -> int:
+        """Events within which a change has to pay: a feed that has been the same for long will be for as long again."""
+        return max(turnover(view), self.every, view.events - self._stirred)
+
+    def _worthwhile(self, view: View, now: Profile) -> bool:
+        """Whether a thought, and a change, can pay: no other plan can save more than this one takes."""
+        return self._spent(view, now) * self._horizon(view) > WORTH * self._price
+
+    def _spent(self, view: View, now: Profile) -> float:
+        """Seconds an event that the steps of the plan take."""
+        return max(now.seconds - self.model.overhead(view), 1e-12)
+
+    def _put_off(self, view: View, now: Profile) -> None:
+        """Think when the feed has been the same for so long that it may pay."""
+        self._settle(now)
+        self._change, self._waiting = None, True
+        self._again = self._stirred + int(1.1 * WORTH * self._price / self._spent(view, now)) + 1
 
     def _filling(self, view: View) -> bool:
         """No row has left its window yet: that there are more than before is no news."""
@@ -216,12 +269,12 @@ class Auto(Routing):
     def _look_price(self, view: View) -> float:
         return self.model.look * (LOOK + len(view.steps))
 
-    def _plan_ahead(self, view: View, now: Profile, wanted: float) -> None:
+    def _plan_ahead(self, view: View, now: Profile, wanted: float, beyond: float) -> None:
         """When to look again, at the latest and at the earliest; ``wanted``: what a thought costs that something called
-        for, but that could not be paid for yet."""
+        for, but that could not be paid for yet; ``beyond``: the share of the time that is more than was expected."""
         look = self._look_price(view)
-        self._worked = 0.0
-        self._earliest = self.account.wait(look + wanted, True)
+        self._worked = self._beyond = 0.0
+        self._earliest = self.account.wait(look + wanted, True, beyond)
         self._latest = max(self._calm * self.every * now.seconds, self.account.wait(look, False))
         if wanted:
             self._latest = self._earliest
@@ -241,7 +294,7 @@ class Auto(Routing):
         if self._known is None or self._known.plan != now.plan:
             self._jitter, self._last, self._uneventful = 0.0, now.all_matches, 0
         self._known = now
-        self._moved = False
+        self._moved = self._stirring = self._waiting = False
 
     def _think(self, view: View, now: Profile, horizon: int, due: bool) -> Choice | None:
         believed = estimate(view)
@@ -261,7 +314,7 @@ class Auto(Routing):
         cost, cheaper = (cost_of(p, believed, self.model) for p in (view.plan, plan))
         part = changing_seconds(view.plan, plan, believed, self.model)
         # The steps of the plan were counted: what an estimate says beyond that is no gain.
-        spent = max(0.0, now.seconds - self.model.overhead(believed))
+        spent = max(0.0, now.seconds - self.model.overhead(view))
         saved = (cost - cheaper) * min(1.0, spent / cost)
         price = moving_seconds(view.plan, plan, believed, self.model, view.migration, horizon)
         if saved <= self.gain * self._strictness * part or saved * horizon <= price:

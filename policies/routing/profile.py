@@ -58,15 +58,23 @@ class Profile:
         moved -= jitter * _each(model, len(self.rates))
         return max(most, moved / max(self.seconds, other.seconds, 1e-12))
 
-    def seconds_of(self, glance: Glance, model: CostModel) -> float:
-        """About how long what a glance shows has taken."""
+    def beyond(self, before: Profile | None, model: CostModel, jitter: float) -> float:
+        """Seconds that all this took beyond what it would have taken before, under the same plan, if that is more than
+        by what matches per event differ anyway."""
+        if before is None or before.plan != self.plan:
+            return 0.0
+        more = self.seconds - before.seconds - jitter * _each(model, len(self.rates))
+        return max(0.0, more) * self.events
+
+    def seconds_beyond(self, glance: Glance, model: CostModel) -> float:
+        """About how much longer than now what a glance shows has taken."""
         more = glance.matches - self.all_matches * glance.events
         each = _each(model, len(self.rates)) - model.insert  # most that come so suddenly are results
-        return self.seconds * glance.events + max(0.0, more) * each
+        return max(0.0, more) * each
 
-    def matches_in(self, share: float, model: CostModel) -> float:
-        """Matches per event that take a share of the time."""
-        return share * self.seconds / _each(model, len(self.rates))
+    def matches_in(self, seconds: float, model: CostModel) -> float:
+        """Matches that take so long."""
+        return seconds / _each(model, len(self.rates))
 
     def differs(self, glance: Glance, share: float, model: CostModel, jitter: float = 0.0) -> bool:
         """Whether a glance shows that the feed is another, by a share of the time that it takes."""
