@@ -27,7 +27,7 @@ FORGET = 2.0
 STRICTEST = 16.0
 SHAKEN = 3.0
 """Times by which matches have to differ more than they do anyway from one glance to the next."""
-WORTH = 2.0
+WORTH = 1.0
 """Times as much as a thought and a change cost the plan has to take before these are worth it."""
 LOOK = 12
 """Steps in whose time a look is taken, apart from those of the plan."""
@@ -191,7 +191,7 @@ class Auto(Routing):
         if soon <= 0 and known.seconds > 0:
             soon = int(min((self._earliest - self._worked) / known.seconds, float(most)))
         self._period = min(most, max(soon, FIRST // 4))
-        self.work = known.matches_in(self._price, self.model), known.all_matches
+        self.work = known.matches_in(self._price / 4, self.model), known.all_matches
 
     def _look(self, view: View) -> Choice | None:
         model, n, events = self.model, len(view.graph.names), view.events
