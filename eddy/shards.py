@@ -29,7 +29,7 @@ from eddy.result import Fetch, Result
 from eddy.shard import Shard
 from eddy.shards_deal import Deal, chosen
 from eddy.shards_fast import Fast, ordinary
-from eddy.shards_kernels import FIRST_KEPT, SENT
+from eddy.shards_layout import FIRST_KEPT, SENT
 from eddy.shards_stream import CrewStream
 from eddy.shards_team import Team
 from eddy.tracks import RESULT_RINGS

@@ -9,7 +9,7 @@ from eddy.intake import Part
 from eddy.leaf import StreamState
 from eddy.marks import ROW
 from eddy.partition_choice import Partitioning
-from eddy.shards_kernels import spread_keys
+from eddy.shards_deal_kernels import spread_keys
 from eddy.types import Array, Column
 
 LEADS = 0.1
