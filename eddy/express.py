@@ -53,12 +53,14 @@ class Express:
         now = engine._intake.now
         if handles is not None and engine._steering.due:
             if not lane.admit(handles, held, now):
-                return self._refused(opened)
+                self._refused(opened)
+                return None
             engine._steering.decide()
             if not engine._changes.quiet or not lane.fits():  # nothing of the batch has been taken in yet
                 return None
         if handles is None:
-            return self._refused(opened)
+            self._refused(opened)
+            return None
         return self._process(lane, handles, held, opened)
 
     def _refused(self, opened: bool) -> None:
@@ -90,7 +92,8 @@ class Express:
         try:
             handout.make_way()
             if not lane.begin(handles, held, engine._intake.now, handout.next_ring):
-                return self._refused(opened)
+                self._refused(opened)
+                return None
             self._lane, m = lane, lane.events
             lows, counts = lane.begun()
             lane.make_room(handout.turn(lows))

@@ -27,7 +27,6 @@ class CrewLane(Lane):
         self._key_columns = np.zeros((len(self._keys), max(map(len, self._keys))), np.int64)
         for s, keys in enumerate(self._keys):
             self._key_columns[s, : len(keys)] = list(keys.values())
-        self._lows, self._counts = self.before
 
     def fits(self) -> bool:
         return self._router.fast is self._fast and super().fits()
@@ -37,27 +36,27 @@ class CrewLane(Lane):
 
         After this nobody else may use what shards use, until `finish`, or `give_up`.
         """
-        crew, box = self._router, self._box
+        crew, fast, box = self._router, self._fast, self._box
         self._given[:], self._held = handles, held
         box[NOW] = EARLIEST if now is None else now
         self._watch_windows()
-        crew.begin(self._ends[0], self._lows, self._counts, ring)
-        self._fast.turn(ring)
-        m = kernels.begin(
-            box, NDARRAY, crew.team.address, self._fast.parts, self._key_columns, self._fast.streams
-        )
+        fast.turn(ring)
+        at = crew.team.address
+        m = kernels.begin(box, NDARRAY, at, fast.parts, self._key_columns, fast.streams, crew.kept, fast.lows)
+        if m == kernels.REFUSED:
+            return False
+        crew.turned(ring, self.before)
         while m == kernels.CRAMPED:
             self._lowwater.resize()
             self._watch_windows()
-            m = kernels.go_on(box, crew.team.address)
-        if m == kernels.REFUSED:
-            return False
+            m = kernels.go_on(box, at)
         crew.team.wake(m)
         self.events = m
         return True
 
     def begun(self) -> tuple[list[int], list[int]]:
-        return self._lows.tolist(), self._counts.tolist()
+        lows, counts = self.before.tolist()
+        return lows, counts
 
     def finish(self, ring: int) -> None:
         """Have the batch done that was begun."""

@@ -27,6 +27,7 @@ from eddy.express_kernels import (
 )
 from eddy.lowwater_kernels import LOW, NEXT
 from eddy.shards_layout import (
+    FIRST_KEPT,
     PART_CLASSES,
     PART_EVENTS,
     PART_FIRST,
@@ -35,7 +36,14 @@ from eddy.shards_layout import (
     PART_ROWS,
     RANK_SLOTS,
 )
-from eddy.shards_team import MAILBOX, close_deal, conclude, open_deal, open_work, work
+from eddy.shards_team import (
+    MAILBOX,
+    close_deal,
+    conclude,
+    open_deal,
+    open_work,
+    work,
+)
 from stairs.address import data_of
 from stairs.kernel import fingerprint, kernel
 
@@ -44,14 +52,13 @@ STAMP = (_OWN + express_kernels.STAMP[0] + shards_layout.STAMP[0], 0)
 
 REFUSED, CRAMPED = -1, -2
 """What a batch may be instead of begun: it must take the long way, and nothing has changed; or windows need room, and
-then it is to be called again."""
+then `go_on` is to be called."""
 
 
-@kernel(
-    nb.boolean(nb.int64[::1], nb.int64[:, ::1], nb.int64[:, ::1], nb.int64[:, :, ::1]),
-    stamp=STAMP,
-    makes_arrays=True,
-)
+_table, _lines = nb.int64[:, ::1], nb.int64[:, :, ::1]
+
+
+@kernel(nb.boolean(nb.int64[::1], _table, _table, _lines), stamp=STAMP, makes_arrays=True)
 def _describe(box, parts, keys, lines):  # type: ignore[no-untyped-def]
     """Write down the parts of a batch that was measured; False if shards have no room for the ranks of its rows.
 
@@ -74,29 +81,42 @@ def _describe(box, parts, keys, lines):  # type: ignore[no-untyped-def]
     return True
 
 
+@kernel(nb.void(_lines, _lines, _table), stamp=STAMP)
+def _turn(lines, kept, lows):  # type: ignore[no-untyped-def]
+    """A push begins: rows that no result can name any more are forgotten, as `Crew._turn` does."""
+    last = kept.shape[0] - 1
+    for c in range(lows.shape[0]):
+        for s in range(lows.shape[1]):
+            for i in range(last):
+                kept[i, c, s] = kept[i + 1, c, s]
+            kept[last, c, s] = lows[c, s]
+            lines[c, s, FIRST_KEPT] = kept[0, c, s]
+
+
 @kernel(nb.int64(nb.int64[::1], nb.int64), stamp=STAMP, makes_arrays=True)
 def go_on(box, mailbox):  # type: ignore[no-untyped-def]
     """Count a batch that was merged, and let shards begin; returns its events, or CRAMPED."""
     if not count(box):
         return CRAMPED
     close_deal(mailbox)
-    held, m = longs_at(mailbox, MAILBOX), box[express_kernels.EVENTS]
-    held[shards_team.MARKS], held[shards_team.EVENTS], held[shards_team.BASE] = (
-        box[express_kernels.MARKS],
-        m,
-        box[BEFORE],
-    )
-    open_work(mailbox, m)
-    return m
+    held, total = longs_at(mailbox, MAILBOX), box[express_kernels.EVENTS]
+    held[shards_team.MARKS], held[shards_team.EVENTS] = box[express_kernels.MARKS], total
+    held[shards_team.BASE] = box[BEFORE]
+    open_work(mailbox, total)
+    return total
 
 
 @kernel(
-    nb.int64(nb.int64[::1], nb.int64, nb.int64, nb.int64[:, ::1], nb.int64[:, ::1], nb.int64[:, :, ::1]),
+    nb.int64(nb.int64[::1], nb.int64, nb.int64, _table, _table, _lines, _lines, _table),
     stamp=STAMP,
     makes_arrays=True,
 )
-def begin(box, kind, mailbox, parts, keys, lines):  # type: ignore[no-untyped-def]
-    """Check and merge a batch, while helpers deal it out; then let shards begin. Returns its events, or what else."""
+def begin(box, kind, mailbox, parts, keys, lines, kept, lows):  # type: ignore[no-untyped-def]
+    """Check, merge and count a batch, while helpers deal it out; then let shards begin.
+
+    Returns its events, or what it is instead. ``lines`` are the streams of all shards, ``kept`` and ``lows`` as in
+    `_turn`.
+    """
     total = measure(box, kind)
     if total < 0 or not _describe(box, parts, keys, lines):
         return REFUSED
@@ -104,6 +124,7 @@ def begin(box, kind, mailbox, parts, keys, lines):  # type: ignore[no-untyped-de
     if not merge(box, total):
         close_deal(mailbox)
         return REFUSED
+    _turn(lines, kept, lows)
     return go_on(box, mailbox)
 
 

@@ -151,8 +151,8 @@ class Lane(ABC):
     def finish(self, ring: int) -> None:
         """Have the batch done that was begun."""
 
-    def give_up(self) -> None:
-        """There was an error after a batch was begun."""
+    def give_up(self) -> None:  # noqa: B027
+        """There was an error after a batch was begun; whoever lets others work sees to it that they end."""
 
 
 class RouterLane(Lane):
