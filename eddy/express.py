@@ -50,15 +50,22 @@ class Express:
         if lane is None or engine._router.reviews_next:
             return None
         handles, held = _handles(lane, batches)
-        if handles is None or not lane.admit(handles, held, engine._intake.now):
-            self._wait = PATIENCE if opened else 0
-            return None
-        self._lane = lane
-        if engine._steering.due:
+        now = engine._intake.now
+        if handles is not None and engine._steering.due:
+            if not lane.admit(handles, held, now):
+                self._refused(opened)
+                return None
             engine._steering.decide()
             if not engine._changes.quiet or not lane.fits():  # nothing of the batch has been taken in yet
                 return None
-        return self._process(lane)
+        if handles is None:
+            self._refused(opened)
+            return None
+        return self._process(lane, handles, held, opened)
+
+    def _refused(self, opened: bool) -> None:
+        """A batch must take the long way; after the first of a lane others are likely to."""
+        self._wait = PATIENCE if opened else 0
 
     @property
     def nbytes(self) -> int:
@@ -78,21 +85,25 @@ class Express:
             self._wait = REVIEW
         return lane
 
-    def _process(self, lane: Lane) -> Result:
-        """Take in what was admitted, as `Eddy._take` and `Eddy._route` would."""
+    def _process(self, lane: Lane, handles: list[int], held: list[Any], opened: bool) -> Result | None:
+        """Take a batch in, as `Eddy._take` and `Eddy._route` would. While others work on it, it is written down."""
         engine = self._engine
-        start = time.perf_counter()
+        handout, start = engine._handout, time.perf_counter()
         try:
-            handout, m = engine._handout, lane.events
-            lows = engine._lowwater.lows.tolist()
+            handout.make_way()
+            if not lane.begin(handles, held, engine._intake.now, handout.next_ring):
+                self._refused(opened)
+                return None
+            self._lane, m = lane, lane.events
+            lows, counts = lane.begun()
             lane.make_room(handout.turn(lows))
-            lane.run(handout.ring)
             arrivals = Arrivals(lane.order[:m], None if lane.times is None else lane.times[:m], ())
             engine._intake.accept(arrivals)
-            counts = lane.before[1].tolist()
             engine._history.note(engine._events, counts, lows, arrivals, engine._router.tracks[-1].plan)
+            lane.finish(handout.ring)
             result = engine._output.of(engine._router, handout.ring, engine._streams, engine._fetch)
         except BaseException as error:
+            lane.give_up()
             engine._broken = error
             raise
         engine._events += m

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from eddy import express_crew_kernels as kernels
-from eddy.express_kernels import MOST
-from eddy.express_lane import Lane
+from eddy.express_kernels import MOST, NOW
+from eddy.express_lane import EARLIEST, NDARRAY, Lane
 from eddy.intake import Part
 from eddy.shards_fast import Fast
 from eddy.types import Column
@@ -27,27 +27,48 @@ class CrewLane(Lane):
         self._key_columns = np.zeros((len(self._keys), max(map(len, self._keys))), np.int64)
         for s, keys in enumerate(self._keys):
             self._key_columns[s, : len(keys)] = list(keys.values())
-        self._lows, self._counts = self.before
 
     def fits(self) -> bool:
         return self._router.fast is self._fast and super().fits()
 
-    def run(self, ring: int) -> None:
-        crew = self._router
+    def begin(self, handles: list[int], held: list[Any], now: int | None, ring: int) -> bool:
+        """Check a batch and let the helpers begin with it; False, and nothing has changed, if kernels cannot take it.
+
+        After this nobody else may use what shards use, until `finish`, or `give_up`.
+        """
+        crew, fast, box = self._router, self._fast, self._box
+        self._given[:], self._held = handles, held
+        box[NOW] = EARLIEST if now is None else now
         self._watch_windows()
-        while not kernels.deal(self._box, self._fast.parts, self._key_columns):
+        fast.turn(ring)
+        at = crew.team.address
+        m = kernels.begin(box, NDARRAY, at, fast.parts, self._key_columns, fast.streams, crew.kept, fast.lows)
+        if m == kernels.REFUSED:
+            return False
+        crew.turned(ring, self.before)
+        while m == kernels.CRAMPED:
             self._lowwater.resize()
             self._watch_windows()
-        crew.begin(self._ends[0], self._lows, self._counts, ring)
-        marks, told = self._marks[: self.events], crew.questions()
-        self._fast.call(marks, self._lows, ring)
-        try:
-            made = kernels.finish(self._box, crew.team.address, told)
-        except BaseException:  # nobody may be at work on arrays that are given up
-            crew.team.lead(told)
-            raise
+            m = kernels.go_on(box, at)
+        crew.team.wake(m)
+        self.events = m
+        return True
+
+    def begun(self) -> tuple[list[int], list[int]]:
+        lows, counts = self.before.tolist()
+        return lows, counts
+
+    def finish(self, ring: int) -> None:
+        """Have the batch done that was begun."""
+        crew, marks = self._router, self._marks[: self.events]
+        told = crew.questions()
+        made = kernels.finish(self._box, crew.team.address, told)
         crew.taken(made, told, marks, ring, self._parts)
         self._held = []
+
+    def give_up(self) -> None:
+        """After an error: nobody may be at work on arrays that are given up."""
+        self._router.team.lead(self._router.questions())
 
     def _parts(self) -> list[Part]:
         """The batch as the long way has it."""

@@ -38,12 +38,13 @@ STAGE, AT, EVENTS, MOST, WIDTH, NOW, TIMED = range(7)
 STREAMS, COLUMNS, COLUMN_COUNT, LEAVES, LEAF_COUNT, GIVEN, ORDER, PLACES, TIMES = range(7, 16)
 WINDOWS, RINGS, RING_SLOTS, BEFORE, MARKS, ENDS = range(16, 22)
 BEGIN, LINES, PROGRAM, STOP, RESULTS, CURSOR, WAITING, BLOCK = range(22, 30)
+PARTS, USED = range(30, 32)
 FIELDS = 32
 """A box: how far the batch is, and where in that stage; its events, how many it may have, how many streams there are,
 the time before, and whether a window uses time. Then where are, and how many they are: streams, columns, leaves; the
 handles of the columns, 0 for one that is not given; for each event its stream and its time, for each row its event; the
 table of windows and their rings of times; lows and counts before the batch, marks, and marks before and after; rings
-that begin, the program, the ring for results, what a run needs."""
+that begin, the program, the ring for results, what a run needs; the streams that have rows, and how many they are."""
 
 ROWS, FIRST, HAS, TIME, CAPACITY = range(5)
 """A stream: its rows in the batch, the first of its columns and how many it has, which of them is its time (-1: none),
@@ -83,21 +84,13 @@ def length(array, dtype, kind):  # type: ignore[no-untyped-def]
 
 
 @kernel(nb.int64(nb.int64[::1], nb.int64), stamp=STAMP, makes_arrays=True)
-def admit(box, kind):  # type: ignore[no-untyped-def]
-    """Check and merge the columns that are given, arrays of class ``kind``; returns how many events they are.
-
-    -1 if anything is out of the ordinary: a hole in a STAIR, too many events, an array of another type or make, times
-    that go back. Then nothing has changed, and who takes the long way finds out what to do, or what is wrong.
-    """
+def measure(box, kind):  # type: ignore[no-untyped-def]
+    """Check the columns that are given, arrays of class ``kind``; returns how many events they are, -1 as `admit`."""
     n, most = box[WIDTH], box[MOST]
     streams = table_at(box[STREAMS], n, CAPACITY + 1)
     columns = table_at(box[COLUMNS], box[COLUMN_COUNT], SIZE + 1)
     given = longs_at(box[GIVEN], box[COLUMN_COUNT])
-    lines = table_at(box[BEGIN], box[LINES], TABLE)
-    for i in range(box[LINES]):
-        if lines[i, 0] == STAIR and meta_at(lines[i, 1])[layout.HOLES] != 0:
-            return -1
-    parts, used, total, untimed = np.empty((n, 3), np.int64), 0, 0, False
+    parts, used, total, untimed = table_at(box[PARTS], n, 3), 0, 0, False
     for s in range(n):
         first, rows = streams[s, FIRST], np.int64(-1)
         streams[s, ROWS] = 0
@@ -115,15 +108,38 @@ def admit(box, kind):  # type: ignore[no-untyped-def]
             used, total = used + 1, total + rows
     if total == 0 or total > most or (untimed and used > 1):
         return -1
+    box[USED] = used
+    return total
+
+
+@kernel(nb.boolean(nb.int64[::1], nb.int64), stamp=STAMP, makes_arrays=True)
+def merge(box, total):  # type: ignore[no-untyped-def]
+    """Merge the rows that were measured; False if times go back."""
+    parts = table_at(box[PARTS], box[USED], 3)
     order, places = ints_at(box[ORDER], total), ints_at(box[PLACES], total)
     times = longs_at(box[TIMES], total if box[TIMED] else 0)
-    if used == 1 and not box[TIMED]:
+    if box[USED] == 1 and not box[TIMED]:
         for i in range(total):
             order[i], places[i] = np.int32(parts[0, 2]), np.int32(i)
-    elif arrange(parts[:used], order, places, times) >= 0 or (box[TIMED] and times[0] < box[NOW]):
-        return -1
+    elif arrange(parts, order, places, times) >= 0 or (box[TIMED] and times[0] < box[NOW]):
+        return False
     box[EVENTS], box[STAGE] = total, COUNTING
-    return total
+    return True
+
+
+@kernel(nb.int64(nb.int64[::1], nb.int64), stamp=STAMP, makes_arrays=True)
+def admit(box, kind):  # type: ignore[no-untyped-def]
+    """Check and merge the columns that are given, arrays of class ``kind``; returns how many events they are.
+
+    -1 if anything is out of the ordinary: a hole in a STAIR, too many events, an array of another type or make, times
+    that go back. Then nothing has changed, and who takes the long way finds out what to do, or what is wrong.
+    """
+    lines = table_at(box[BEGIN], box[LINES], TABLE)
+    for i in range(box[LINES]):
+        if lines[i, 0] == STAIR and meta_at(lines[i, 1])[layout.HOLES] != 0:
+            return -1
+    total = measure(box, kind)
+    return total if total >= 0 and merge(box, total) else -1
 
 
 @kernel(nb.void(nb.int64[::1]), stamp=STAMP, makes_arrays=True)

@@ -53,8 +53,10 @@ class Lane(ABC):
         self._marks, self._times = np.empty((0, n), np.int32), np.empty(0, np.int64)
         """The windows' arrays, which are asked for with the first batch."""
         self.before = np.empty((2, n), np.int64)
-        """Low-water rows, and next rows, before the batch."""
+        """Low-water rows, and next rows, before the batch: when it is counted."""
         self._ends = np.empty((2, n), np.int32)
+        self._used = np.empty((n, 3), np.int64)
+        """The streams that have rows in a batch."""
         self.events = 0
         self._held: list[Any] = []
         """The columns of a batch, by stream."""
@@ -74,6 +76,7 @@ class Lane(ABC):
                 kernels.WINDOWS: self._lowwater.table,
                 kernels.BEFORE: self.before,
                 kernels.ENDS: self._ends,
+                kernels.PARTS: self._used,
             }
         )
         self._place()
@@ -136,8 +139,20 @@ class Lane(ABC):
             self._place()
 
     @abstractmethod
-    def run(self, ring: int) -> None:
-        """Process what was admitted; results go to this ring."""
+    def begin(self, handles: list[int], held: list[Any], now: int | None, ring: int) -> bool:
+        """Check a batch, and perhaps let others begin with it; False, and nothing has changed, if kernels cannot take
+        it as it is. Its results go to this ring, which nobody reads any more."""
+
+    @abstractmethod
+    def begun(self) -> tuple[list[int], list[int]]:
+        """Low-water rows, and next rows, before the batch that was begun."""
+
+    @abstractmethod
+    def finish(self, ring: int) -> None:
+        """Have the batch done that was begun."""
+
+    def give_up(self) -> None:  # noqa: B027
+        """There was an error after a batch was begun; whoever lets others work sees to it that they end."""
 
 
 class RouterLane(Lane):
@@ -185,7 +200,13 @@ class RouterLane(Lane):
             and [stream.version for stream in streams] == self._stairs
         )
 
-    def run(self, ring: int) -> None:
+    def begin(self, handles: list[int], held: list[Any], now: int | None, ring: int) -> bool:
+        return self.admit(handles, held, now)
+
+    def begun(self) -> tuple[list[int], list[int]]:
+        return self._lowwater.lows.tolist(), self._lowwater.counts.tolist()  # it is counted by `finish`
+
+    def finish(self, ring: int) -> None:
         router, box = self._router, self._box
         self._watch_windows()
         box[kernels.RESULTS], box[kernels.BEGIN] = self._results[ring]

@@ -34,6 +34,19 @@ class Handout:
         """Which of the router's result rings this push writes to."""
         return self._pushes % RESULT_RINGS
 
+    @property
+    def next_ring(self) -> int:
+        """Which of them the next push writes to."""
+        return (self._pushes + 1) % RESULT_RINGS
+
+    def make_way(self) -> None:
+        """A push may begin: seal the results that somebody still holds, and that it would write over."""
+        if len(self._held) >= RESULT_RINGS - 1:
+            for reference in self._held[0][0]:
+                result = reference()
+                if result is not None:
+                    result.seal()
+
     def begin(self, streams: list[StreamState], lows: list[int]) -> None:
         """A push begins; ``lows`` are the low-water rows until now. Payload that nobody can ask for is let go."""
         oldest = self.turn(lows)

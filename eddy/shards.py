@@ -9,7 +9,6 @@ result is made in one of them. Kernels run without the interpreter lock.
 from __future__ import annotations
 
 import copy
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -29,7 +28,7 @@ from eddy.result import Fetch, Result
 from eddy.shard import Shard
 from eddy.shards_deal import Deal, chosen
 from eddy.shards_fast import Fast, ordinary
-from eddy.shards_kernels import FIRST_KEPT, SENT
+from eddy.shards_layout import FIRST_KEPT, SENT
 from eddy.shards_stream import CrewStream
 from eddy.shards_team import Team
 from eddy.tracks import RESULT_RINGS
@@ -85,8 +84,8 @@ class Crew:
         """What kernels have told of the batch, if they did all of it."""
         self._made = 0
         self._ring = -1
-        self._kept: deque[Array] = deque(maxlen=RESULT_RINGS - 1)
-        """Low-water rows of every shard and stream when the last pushes began."""
+        self.kept = np.empty((0, len(self.shards), self._width), np.int64)
+        """Low-water rows of every shard and stream when the last pushes began, the oldest first."""
         self._fast: Fast | None = None
         self._batches = 0
         self.team = Team(engine.threads - 1)
@@ -130,18 +129,28 @@ class Crew:
     def _turn(self, ring: int) -> None:
         """A push begins: rows that no result can name any more are forgotten, and now and then memory is given back."""
         fast, self._batches = self._fast, self._batches + 1
-        self._kept.append(self._lows() if fast is None else fast.lows.copy())
+        lows = self._lows() if fast is None else fast.lows
+        if len(self.kept):
+            self.kept[:-1], self.kept[-1] = self.kept[1:], lows
+        else:
+            self.kept = np.stack([lows] * (RESULT_RINGS - 1))
         if fast is not None and self._batches % REVIEW:
-            fast.streams[:, :, FIRST_KEPT] = self._kept[0]
+            fast.streams[:, :, FIRST_KEPT] = self.kept[0]
             return
         self.settle()
-        for shard, oldest in zip(self.shards, self._kept[0].tolist(), strict=True):
+        for shard, oldest in zip(self.shards, self.kept[0].tolist(), strict=True):
             for stream in shard.engine._streams:
                 stream.payload.retain_from(oldest[stream.number])
             if fast is not None:
                 shard.router._review(shard.engine._lowwater.lows, ring)
                 for stream in shard.engine._streams:
                     stream.review()
+
+    def turned(self, ring: int, before: Array) -> None:
+        """Kernels have begun a push; ``before`` are low-water rows and next rows."""
+        self._ring = ring
+        self._batches += 1
+        self.begun = before[0], before[1]
 
     def _lows(self) -> Array:
         return np.array([shard.engine._lowwater.lows for shard in self.shards])

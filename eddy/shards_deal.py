@@ -9,10 +9,10 @@ from eddy.intake import Part
 from eddy.leaf import StreamState
 from eddy.marks import ROW
 from eddy.partition_choice import Partitioning
-from eddy.shards_kernels import spread_keys
+from eddy.shards_deal_kernels import spread_keys
 from eddy.types import Array, Column
 
-LEADS = 0.1
+LEADS = 0.08
 """So much of a shard's part is spared to who leads."""
 WHOLE = 1 << 32
 """Hashes are below this."""

@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from eddy import shards_kernels as kernels
+from eddy import shards_layout as kernels
 from eddy import shards_team as team
 from eddy.intake import Part
 from eddy.marks import ROW
+from eddy.shards_deal_kernels import look_up
+from eddy.shards_kernels import step
 from eddy.tracks import RESULT_RINGS
 from eddy.types import Array
-from stairs.address import handle
+from stairs.address import address_of, handle
 from stairs.program_kernels import ASK, JOB, OPERATION, RESUMED
 
 if TYPE_CHECKING:
@@ -65,7 +67,7 @@ class Fast:
         starts = 4 * (most + 1) * np.arange(RESULT_RINGS * k).reshape(RESULT_RINGS, k)
         self.tables[:, :, kernels.MAP] = self.maps.ctypes.data + starts
         self._marks = np.empty((k, most, n), np.int32)
-        self._scratch = np.empty((k, most + 1), np.int64)
+        self._scratch = np.empty((k, most + 2), np.int64)
         self.lows, self._counts = np.empty((k, n), np.int64), np.empty((k, n), np.int64)
         self._floor = np.empty((k, n), np.int32)
         self._last = np.zeros(k, np.int64)
@@ -78,6 +80,11 @@ class Fast:
         """The streams of a batch."""
         self._flat = self.parts.reshape(-1)
         self._dimensions = self._grid()
+        self._hashes = np.empty((n, max(1, self._dimensions.shape[1]), most), np.int32)
+        self._flags = np.empty((n, most + 16), np.uint8)
+        for s in range(n):
+            self.parts[s, kernels.PART_HASHES] = self._hashes[s].ctypes.data
+            self.parts[s, kernels.PART_FLAGS] = self._flags[s].ctypes.data
         self._blank = self._flat.tolist()
         """The streams of a batch without a row."""
         self._dirty = False
@@ -88,7 +95,7 @@ class Fast:
         self._at = [table.ctypes.data for table in self.tables]
         box[team.PARTS], box[team.PART] = self.parts.ctypes.data, self.parts.shape[1]
         box[team.DIMENSIONS], box[team.DIMENSION] = self._dimensions.ctypes.data, self._dimensions.shape[1]
-        box[team.WIDTH] = n
+        box[team.WIDTH], box[team.LINES], box[team.LENGTH] = n, self.streams.ctypes.data, width
 
     def _grid(self) -> Array:
         """The dimensions of each stream."""
@@ -179,17 +186,21 @@ class Fast:
             keys = [handle(part.keys[index]) for index in self._classes[part.stream]]
             flat[at : at + len(keys)] = keys
         self._flat[:] = flat
-        kernels.look_up(self.parts)
+        look_up(self.parts)
         self.call(marks, lows, ring)
 
     def call(self, marks: NDArray[np.int32], lows: Array, ring: int) -> None:
         """Let the helpers begin with a batch whose parts are written down."""
-        self.table = self.tables[ring]
+        self.turn(ring)
         box = self.crew.team.mailbox
-        box[team.SHARDS] = self._at[ring]
-        box[team.MARKS : team.BASE + 1] = handle(marks), len(marks), len(self.parts), handle(lows)
-        self._dirty = True
+        box[team.MARKS : team.BASE + 1] = address_of(marks), len(marks), len(self.parts), address_of(lows)
         self.crew.team.announce(len(marks))
+
+    def turn(self, ring: int) -> None:
+        """The next batch has its results in this ring of every shard."""
+        self.table = self.tables[ring]
+        self.crew.team.mailbox[team.SHARDS] = self._at[ring]
+        self._dirty = True
 
     def finish(self, marks: NDArray[np.int32], told: Array) -> tuple[int, list[int]]:
         """Have all shards done; returns how many results there are, and shards that have done nothing."""
@@ -202,7 +213,7 @@ class Fast:
             for c, shard in enumerate(self.crew.shards):
                 while self.table[c, kernels.STATUS] in (kernels.BEGINNING, kernels.RUNNING):
                     self._assist(shard, self.table[c], self._floor[c])
-                    kernels.step(self.table[c], self.parts, self._dimensions, marks, self.crew.begun[0])
+                    step(self.table[c], self.parts, marks, self.crew.begun[0])
                 if self.table[c, kernels.STATUS] == kernels.UNTOUCHED:
                     untouched.append(c)
             told[:, 1] = self.table[:, kernels.MADE]

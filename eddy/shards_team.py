@@ -18,12 +18,14 @@ from numba import carray, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from eddy.shards_kernels import COUNT as EVENTS_HERE
-from eddy.shards_kernels import DIMENSION as DIMENSION_FIELDS
-from eddy.shards_kernels import DONE as FINISHED
-from eddy.shards_kernels import FIELDS, FRESH, MADE, NEXT_ROW, STAMP, STATUS, STREAMS, step
-from eddy.shards_kernels import WIDTH as LINE
-from stairs.address import data_of, pointer
+from eddy.shards_deal_kernels import deal_stream
+from eddy.shards_kernels import step
+from eddy.shards_layout import COUNT as EVENTS_HERE
+from eddy.shards_layout import DIMENSION as DIMENSION_FIELDS
+from eddy.shards_layout import DONE as FINISHED
+from eddy.shards_layout import FIELDS, FRESH, MADE, NEXT_ROW, STAMP, STATUS, STREAMS
+from eddy.shards_layout import WIDTH as LINE
+from stairs.address import pointer
 from stairs.kernel import kernel
 
 FEW = 1024
@@ -31,12 +33,18 @@ FEW = 1024
 LOOKS = 10_000
 """How often a helper looks for work before it goes to sleep: some hundred microseconds, a pause in between."""
 
-BATCH, NEXT, DONE, STOP, SHARDS = (8 * i for i in range(5))
-COUNT, PARTS, PART, DIMENSIONS, DIMENSION, MARKS, EVENTS, WIDTH, BASE = range(SHARDS + 1, SHARDS + 10)
-"""Places in a mailbox, the first of them in a cache line each: the number of the batch; the next shard, and how many
-are done; whether to stop; the shards and how many they are; then the arrays of the batch: by address where they stay,
-by handle where they do not, and how large they are."""
+BATCH, NEXT, DONE, DEAL, DEALT, STOP, SHARDS = (8 * i for i in range(7))
+COUNT, PARTS, PART, DIMENSIONS, DIMENSION, MARKS, EVENTS, WIDTH, BASE, LINES, LENGTH = range(
+    SHARDS + 1, SHARDS + 12
+)
+"""Places in a mailbox, the first of them in a cache line each: how often there was something to do; the next shard, and
+how many are done; the next stream to deal out, and how many are; whether to stop; the shards and how many they are;
+then where the arrays of the batch are, and how large: its parts, the dimensions of all streams, marks, lows before;
+and the streams of all shards, and how long a line of them is."""
 MAILBOX = SHARDS + 16
+CLOSED = 1 << 40
+"""A next shard, or stream, that there is not, and how many are done before there was any: nothing is to be had, and
+nobody to be waited for."""
 
 
 @intrinsic
@@ -87,48 +95,77 @@ def _pause(typingctx: Any) -> Any:
 
 
 @kernel(nb.void(nb.int64), stamp=STAMP, makes_arrays=True)
+def deal(mailbox):  # type: ignore[no-untyped-def]
+    """Deal streams of the batch out until none is left."""
+    held = carray(pointer(mailbox), (MAILBOX,), np.int64)
+    while True:
+        s = _fetch_add(mailbox + 8 * DEAL, 1)
+        n = held[WIDTH]
+        if s >= n:
+            return
+        dimensions = carray(pointer(held[DIMENSIONS]), (n, held[DIMENSION], DIMENSION_FIELDS), np.int64)
+        parts = carray(pointer(held[PARTS]), (n, held[PART]), np.int64)
+        lines = carray(pointer(held[LINES]), (held[COUNT], n, held[LENGTH]), np.int64)
+        deal_stream(held[SHARDS], lines, parts[s], dimensions[s], s)
+        _fetch_add(mailbox + 8 * DEALT, 1)
+
+
+@kernel(nb.void(nb.int64), stamp=STAMP, makes_arrays=True)
 def work(mailbox):  # type: ignore[no-untyped-def]
     """Do shards of the batch until none is left."""
+    held = carray(pointer(mailbox), (MAILBOX,), np.int64)
     while True:
         c = _fetch_add(mailbox + 8 * NEXT, 1)
-        held = carray(pointer(mailbox), (MAILBOX,), np.int64)
         if c >= held[COUNT]:
             return
-        shard = carray(pointer(held[SHARDS] + 8 * FIELDS * c), (FIELDS,), np.int64)
         m, n = held[EVENTS], held[WIDTH]
         step(
-            shard,
+            carray(pointer(held[SHARDS] + 8 * FIELDS * c), (FIELDS,), np.int64),
             carray(pointer(held[PARTS]), (n, held[PART]), np.int64),
-            carray(pointer(held[DIMENSIONS]), (n, held[DIMENSION], DIMENSION_FIELDS), np.int64),
-            carray(pointer(data_of(held[MARKS])), (m, n), np.int32),
-            carray(pointer(data_of(held[BASE])), (n,), np.int64),
+            carray(pointer(held[MARKS]), (m, n), np.int32),
+            carray(pointer(held[BASE]), (n,), np.int64),
         )
         _fetch_add(mailbox + 8 * DONE, 1)
 
 
+@kernel(nb.void(nb.int64, nb.int64), stamp=STAMP, makes_arrays=True)
+def open_deal(mailbox, events):  # type: ignore[no-untyped-def]
+    """The parts of a batch are written down, and may be dealt out; helpers are told if it is worth their while."""
+    _leave(mailbox + 8 * DEALT, 0)
+    _leave(mailbox + 8 * DEAL, 0)
+    if events >= FEW:
+        _fetch_add(mailbox + 8 * BATCH, 1)
+
+
 @kernel(nb.void(nb.int64), stamp=STAMP, makes_arrays=True)
-def open_alone(mailbox):  # type: ignore[no-untyped-def]
-    """A batch begins, of which helpers are not told."""
+def close_deal(mailbox):  # type: ignore[no-untyped-def]
+    """Deal out what nobody has, and wait until all is dealt out. Nothing is to be done if nothing was opened."""
+    held = carray(pointer(mailbox), (MAILBOX,), np.int64)
+    deal(mailbox)
+    while _look(mailbox + 8 * DEALT) < held[WIDTH]:
+        _pause()
+
+
+@kernel(nb.void(nb.int64, nb.int64), stamp=STAMP, makes_arrays=True)
+def open_work(mailbox, events):  # type: ignore[no-untyped-def]
+    """A batch is dealt out, merged and marked: shards may begin."""
     held = carray(pointer(mailbox), (MAILBOX,), np.int64)
     shards = carray(pointer(held[SHARDS]), (held[COUNT], FIELDS), np.int64)
-    shards[:, STATUS] = shards[:, MADE] = FRESH
+    for c in range(held[COUNT]):
+        shards[c, STATUS] = shards[c, MADE] = FRESH
     _leave(mailbox + 8 * DONE, 0)
     _leave(mailbox + 8 * NEXT, 0)
-
-
-@kernel(nb.void(nb.int64), stamp=STAMP, makes_arrays=True)
-def announce(mailbox):  # type: ignore[no-untyped-def]
-    """Let others begin with the batch that is in the mailbox."""
-    open_alone(mailbox)
-    _fetch_add(mailbox + 8 * BATCH, 1)
+    if events >= FEW:
+        _fetch_add(mailbox + 8 * BATCH, 1)
 
 
 @kernel(nb.int64(nb.int64, nb.int64[:, ::1]), stamp=STAMP, makes_arrays=True)
-def lead(mailbox, told):  # type: ignore[no-untyped-def]
-    """Take part in the batch, and wait until no shard is left; returns how many results there are, -1 if some shard
-    needs more. ``told`` receives for each shard its events, its results, and the next row of each stream."""
+def conclude(mailbox, told):  # type: ignore[no-untyped-def]
+    """Wait until all shards are done; returns how many results there are, -1 if some shard needs more.
+
+    ``told`` receives for each shard its events, its results, and the next row of each stream.
+    """
     held = carray(pointer(mailbox), (MAILBOX,), np.int64)
-    work(mailbox)
     while _look(mailbox + 8 * DONE) < held[COUNT]:
         _pause()
     shards, made = carray(pointer(held[SHARDS]), (held[COUNT], FIELDS), np.int64), np.int64(0)
@@ -141,6 +178,14 @@ def lead(mailbox, told):  # type: ignore[no-untyped-def]
     return made
 
 
+@kernel(nb.int64(nb.int64, nb.int64[:, ::1]), stamp=STAMP, makes_arrays=True)
+def lead(mailbox, told):  # type: ignore[no-untyped-def]
+    """Take part in what was begun, and see it to its end: as `conclude`."""
+    close_deal(mailbox)
+    work(mailbox)
+    return conclude(mailbox, told)
+
+
 @kernel(nb.int64(nb.int64, nb.int64, nb.int64), stamp=STAMP, makes_arrays=True)
 def help_out(mailbox, seen, looks):  # type: ignore[no-untyped-def]
     """Take part in batches as they come; returns the last one seen when there was none for some time."""
@@ -149,6 +194,7 @@ def help_out(mailbox, seen, looks):  # type: ignore[no-untyped-def]
         batch = _look(mailbox + 8 * BATCH)
         if batch != seen:
             seen = batch
+            deal(mailbox)
             work(mailbox)
             left = looks
         _pause()
@@ -162,7 +208,7 @@ class Team:
     def __init__(self, helpers: int) -> None:
         self.mailbox = np.zeros(MAILBOX, np.int64)
         self._address = self.mailbox.ctypes.data
-        self.mailbox[NEXT] = 1 << 40  # there is no shard to be had
+        self.mailbox[[NEXT, DONE, DEAL, DEALT]] = CLOSED
         self._bell = threading.Condition()
         self._asleep = [0]
         for number in range(helpers):
@@ -176,15 +222,17 @@ class Team:
         return self._address
 
     def announce(self, events: int) -> None:
-        """Helpers may begin with the shards that the mailbox names, unless there is too little to do."""
-        if events < FEW:
-            open_alone(self._address)
-        elif self._asleep[0]:
+        """Deal the batch out that the mailbox names; helpers may begin, unless there is too little to do."""
+        open_deal(self._address, events)
+        self.wake(events)
+        close_deal(self._address)
+        open_work(self._address, events)
+
+    def wake(self, events: int) -> None:
+        """After something was opened: who sleeps is called. Who goes to sleep says so first, and then looks again."""
+        if self._asleep[0] and events >= FEW:
             with self._bell:
-                announce(self._address)
                 self._bell.notify_all()
-        else:
-            announce(self._address)
 
     def lead(self, told: Any) -> int:
         """Do what they have not, and wait for them; see `lead`."""
