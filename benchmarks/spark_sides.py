@@ -180,7 +180,9 @@ class Sides:
         """What `join` lets the JVM do, without the way into Python and back."""
         layout = bounded.layout_of(self.query)
         partitioning = bounded.choose(layout.query, 2)
-        tagged = {name: frame.select(*layout.tagged(name, frame)) for name, frame in self.frames().items()}
+        tagged = {
+            name: frame.selectExpr(*layout.tagged(name, frame)) for name, frame in self.frames().items()
+        }
         union = bounded.dealt(layout, partitioning, tagged)
         return drained(union.repartitionById(partitioning.cells, "cell").sortWithinPartitions("time"))
 

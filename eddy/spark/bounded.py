@@ -67,7 +67,7 @@ def join(
     if marked:
         union = dealt(layout, partitioning, numbered(layout, frames))
     else:
-        tagged = {name: frame.select(*layout.tagged(name, frame)) for name, frame in frames.items()}
+        tagged = {name: frame.selectExpr(*layout.tagged(name, frame)) for name, frame in frames.items()}
         union = dealt(layout, partitioning, tagged)
     # Where windows end by time, the order of rows of one time changes no result, and one number is sorted faster.
     order = [TIME, STREAM, ROW] if marked else [TIME]

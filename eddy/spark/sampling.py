@@ -39,7 +39,7 @@ def sampled(layout: Layout, stream: str, frame: DataFrame, fraction: float) -> A
     """Some rows of a stream, as the engine takes them. This runs a job."""
     plain = attrs.evolve(layout, marked=())
     rows = frame.sample(fraction=min(1.0, fraction), seed=0).limit(MOST)
-    table = rows.select(*plain.tagged(stream, rows)).toArrow().combine_chunks()
+    table = rows.selectExpr(*plain.tagged(stream, rows)).toArrow().combine_chunks()
     columns = layout.query.streams[stream].columns
     return plain.unpacked(table).get(stream) or {
         column: pa.array([], of.arrow) for column, of in columns.items()

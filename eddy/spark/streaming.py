@@ -98,15 +98,12 @@ def stream(
     )
     prepare(spark, job)
     archive, reports = ship(context), tally(context)
+    tagged = [frame.selectExpr(*layout.tagged(name, frame)) for name, frame in frames.items()]
+    # A task costs more than packing thousands of rows: no more than run at once, each with parts of all streams.
+    union = reduce(lambda left, right: left.union(right), tagged).coalesce(core_count(context))
     with quiet():
-        packed = [
-            frame.select(*layout.own(name, frame)).mapInArrow(
-                sent(pickled(Packer(layout, partitioning, name)), archive), SCHEMA
-            )
-            for name, frame in frames.items()
-        ]
-        union = reduce(lambda left, right: left.union(right), packed)
-        result = union.repartitionById(partitioning.cells, CELL).mapInArrow(
+        packed = union.mapInArrow(sent(pickled(Packer(layout, partitioning)), archive), SCHEMA)
+        result = packed.repartitionById(partitioning.cells, CELL).mapInArrow(
             sent(pickled(job), archive, reports), schema
         )
     remember(result, partitioning, reports)
