@@ -37,11 +37,12 @@ def feed(*where, **streams):
 
 
 def check(spark, given, **options):  # noqa: F811
-    """The join of a feed has exactly the results of the oracle; returns its frame."""
-    frame = eddy.spark.join(given.query, given.frames(spark), **options)
-    found, expected = ids(frame), given.expected()
+    """The join of a feed has exactly the results of the oracle, packed or sorted; returns one of its frames."""
+    frames, expected = given.frames(spark), given.expected()
     assert expected, "the feed has no results, so it shows nothing"
-    assert found == expected
+    for packed in (True, False):
+        frame = eddy.spark.join(given.query, frames, packed=packed, **options)
+        assert ids(frame) == expected
     return frame
 
 
@@ -171,11 +172,12 @@ def test_a_heavy_key_has_partitions_of_its_own(spark):  # noqa: F811
         assert fullest[1] < 0.75 * fullest[0]
 
 
+@pytest.mark.parametrize("packed", [True, False])
 @pytest.mark.parametrize("sizes", [[0, 0, 0], [40, 0, 40], [1, 1, 1]])
-def test_empty_streams_and_partitions(spark, sizes):  # noqa: F811
+def test_empty_streams_and_partitions(spark, sizes, packed):  # noqa: F811
     """No rows, no results, no error; the columns have their types all the same."""
     given = feed(*equal("A.k", "B.k", "C.k")).fill(14, sizes=sizes, nulls=0, keys=1, span=1)
-    frame = eddy.spark.join(given.query, given.frames(spark), partitions=5)
+    frame = eddy.spark.join(given.query, given.frames(spark), partitions=5, packed=packed)
     assert frame.columns == ["A", "B", "C"] and ids(frame) == given.expected()
 
 
@@ -217,11 +219,52 @@ def test_differences_and_aggregates_give_their_changes(spark):  # noqa: F811
         eddy.Query(streams, minus={"B": "A.k = B.k"}),
         eddy.Query(streams, ["A.k = B.k"], group_by="A.k", aggregates={"n": "COUNT(*)"}),
     ):
-        frame = eddy.spark.join(query, frames, partitions=4)
         single = eddy.Eddy(query).push_all(tables).to_arrow(sign=True)
         order = [(name, "ascending") for name in single.schema.names]
-        assert frame.toArrow().cast(single.schema).sort_by(order).equals(single.sort_by(order))
-        assert len(single) and "is not dealt out" in eddy.spark.explain(frame)
+        for packed in (True, False):
+            frame = eddy.spark.join(query, frames, partitions=4, packed=packed)
+            assert frame.toArrow().cast(single.schema).sort_by(order).equals(single.sort_by(order))
+            assert len(single) and "is not dealt out" in eddy.spark.explain(frame)
+
+
+def test_only_small_streams_are_put_in_order_in_memory(spark, tmp_path, monkeypatch):  # noqa: F811
+    """By Spark's statistics; larger ones, and those that it knows nothing of, are sorted by the JVM, on disks."""
+    given = feed(*equal("A.k", "B.k", "C.k")).fill(21)
+    frames = {}
+    for name, frame in given.frames(spark).items():
+        frame.write.parquet(f"{tmp_path}/{name}")
+        frames[name] = spark.read.parquet(f"{tmp_path}/{name}")
+
+    def sorts(frames, **options):
+        frame = eddy.spark.join(given.query, frames, partitions=3, **options)
+        assert ids(frame) == given.expected()
+        return "Sort [" in frame._jdf.queryExecution().executedPlan().toString()
+
+    assert not sorts(frames) and sorts(frames, packed=False)
+    size = sum(eddy.spark.bounded.sizes_of(frames).bytes.values())
+    monkeypatch.setattr(eddy.spark.bounded, "SMALL", size - 1)
+    assert sorts(frames)
+    unknown = spark.createDataFrame(frames["A"].rdd, frames["A"].schema)
+    monkeypatch.setattr(eddy.spark.bounded, "SMALL", 2**40)
+    assert sorts({**frames, "A": unknown}) and not sorts({**frames, "A": unknown}, packed=True)
+
+
+def test_names_and_keys_may_be_anything(spark):  # noqa: F811
+    """Blanks, dots, quotes and backslashes in names of columns, and in keys so heavy that the plan names them."""
+    columns = {"ts": "int64", "select": "int64", "a.b `c'": "string"}
+    streams = {n: eddy.Stream(columns, window=eddy.Range(9)) for n in "AB"}
+    query = eddy.Query(
+        streams, ['A."a.b `c\'" = B."a.b `c\'"'], select=['A."select" AS A', 'B."select" AS B']
+    )
+    random = np.random.default_rng(22)
+    keys = np.array(['it\'s \\ "é" %s', "`", "", "x"])[np.minimum(random.integers(0, 9, 300), 3)]
+    table = pa.table({"ts": np.sort(random.integers(0, 900, 300)), "select": np.arange(300), "a.b `c'": keys})
+    frames = {name: spark.createDataFrame(table) for name in "AB"}
+    single = eddy.Eddy(query).push_all(dict.fromkeys("AB", table)).to_pydict()
+    for packed in (True, False):
+        frame = eddy.spark.join(query, frames, partitions=4, sample=1.0, kind="hash", packed=packed)
+        assert "heavy" in eddy.spark.explain(frame)
+        assert sorted(ids(frame).elements()) == sorted(zip(*single.values(), strict=True))
 
 
 @pytest.mark.parametrize("form", ["rows", "tuples", "dicts", "arrow"])

@@ -1,4 +1,4 @@
-"""Rows on their way to the cells of a streaming join: packed where they are read, unpacked where they are joined.
+"""Rows on their way to the cells: packed where they are read, unpacked where they are joined.
 
 Before the shuffle rows go through Python once, some of each stream in a task. They are dealt out, put in order of time,
 and leave as one block of Arrow bytes for each stream and cell; so Spark's shuffle moves a few large values instead of
@@ -9,7 +9,8 @@ watermark, and why no cell is left without a word when there are rows at all.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from functools import reduce
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
@@ -20,7 +21,12 @@ from eddy.errors import BatchError
 from eddy.partition import Partitioning
 from eddy.partition_hash import text_keys
 from eddy.spark.layout import CELL, STREAM, TIME, Layout
+from eddy.spark.session import quiet
+from eddy.spark.ship import core_count, pickled, sent, ship
 from eddy.types import Array
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 BLOCK = "block"
 SCHEMA = f"{CELL} int, {BLOCK} binary"
@@ -81,6 +87,20 @@ class Packer:
             return np.arange(rows.num_rows), np.zeros(rows.num_rows, np.int32)
         columns = self.layout.columns(stream, rows)
         return self.partitioning.deal(stream, columns, content(columns, self.partitioning))
+
+
+def packed(layout: Layout, partitioning: Partitioning, frames: Mapping[str, DataFrame]) -> DataFrame:
+    """The rows of all streams as blocks, each in the partition of its cell.
+
+    A task costs more than packing thousands of rows: no more of them than run at once, each with parts of all streams.
+    """
+    tagged = [frame.selectExpr(*layout.tagged(name, frame)) for name, frame in frames.items()]
+    union = reduce(lambda left, right: left.union(right), tagged)
+    context = union.sparkSession.sparkContext
+    job = sent(pickled(Packer(layout, partitioning)), ship(context))
+    with quiet():
+        blocks = union.coalesce(core_count(context)).mapInArrow(job, SCHEMA)
+        return blocks.repartitionById(partitioning.cells, CELL)
 
 
 def taken(rows: pa.RecordBatch, places: Array) -> pa.RecordBatch:
