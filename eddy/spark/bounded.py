@@ -82,14 +82,14 @@ def join(
     reports = tally(context)
     with quiet():
         arrived = (
-            pack.packed(layout, partitioning, frames) if packed else _sorted(layout, partitioning, frames)
+            pack.packed(layout, partitioning, frames) if packed else in_order(layout, partitioning, frames)
         )
         result = arrived.mapInArrow(sent(pickled(job), ship(context), reports), schema)
     remember(result, partitioning, reports)
     return result
 
 
-def _sorted(layout: Layout, partitioning: Partitioning, frames: Mapping[str, DataFrame]) -> DataFrame:
+def in_order(layout: Layout, partitioning: Partitioning, frames: Mapping[str, DataFrame]) -> DataFrame:
     """The rows of all streams, each in the partition of its cell, in order of time: by Spark, which uses disks."""
     if layout.marked:
         union = dealt(layout, partitioning, numbered(layout, frames))
