@@ -13,8 +13,8 @@ import numba as nb
 
 if not Path(__file__).is_file():  # stamps are made of the sources, and what is compiled is kept beside them
     raise ImportError(
-        f"Eddy does not run out of an archive ({Path(__file__).parent.parent}): its kernels are kept in files beside its "
-        "sources. Install the wheel instead; with Spark leave it out of --py-files, as the driver ships the library."
+        f"Eddy does not run out of an archive ({Path(__file__).parent.parent}): its kernels are kept in files beside "
+        "its sources. Install the wheel instead; with Spark, leave it out of --py-files: the driver ships the library."
     )
 
 

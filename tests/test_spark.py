@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 import eddy
 import eddy.spark
 from eddy import EddyError
+from eddy.spark.session import quiet
 from policies import Fixed, Mns, Routing
 from tests.sparks import NAIVE, ZONED, Feed, S, equal, ids, spark, stream  # noqa: F401
 
@@ -247,6 +248,26 @@ def test_only_small_streams_are_put_in_order_in_memory(spark, tmp_path, monkeypa
     unknown = spark.createDataFrame(frames["A"].rdd, frames["A"].schema)
     monkeypatch.setattr(eddy.spark.bounded, "SMALL", 2**40)
     assert sorts({**frames, "A": unknown}) and not sorts({**frames, "A": unknown}, packed=True)
+
+
+def test_packing_takes_few_tasks_and_workers_settle(spark):  # noqa: F811
+    """Rows are read by as many tasks as run at once, of however many parts; what a worker has loaded is set aside."""
+    given = feed(*equal("A.k", "B.k", "C.k")).fill(23)
+    frames = {name: frame.repartition(5) for name, frame in given.frames(spark).items()}
+    for partitions, tasks in ((2, 2), (3, 3)):
+        frame = eddy.spark.join(given.query, frames, partitions=partitions, packed=True)
+        assert ids(frame) == given.expected()
+        assert f"Coalesce {tasks}" in frame._jdf.queryExecution().executedPlan().toString()
+
+    def settled(batches):
+        import gc
+
+        for batch in batches:
+            yield pa.record_batch({"n": [gc.get_freeze_count()] * batch.num_rows})
+
+    with quiet():
+        found = spark.range(0, 2, 1, 1).mapInArrow(settled, "n long").collect()
+    assert min(row.n for row in found) > 0
 
 
 def test_names_and_keys_may_be_anything(spark):  # noqa: F811

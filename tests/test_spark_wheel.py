@@ -83,7 +83,17 @@ def wheel(tmp_path_factory):
 def test_an_installed_wheel_and_one_in_py_files(wheel, tmp_path):
     """The driver runs what is installed and ships that; the archive in py-files is on the workers, and harmless."""
     site = tmp_path / "site"
-    install = [sys.executable, "-m", "pip", "install", "--no-deps", "--no-compile", "-q", "--target", str(site)]
+    install = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--no-deps",
+        "--no-compile",
+        "-q",
+        "--target",
+        str(site),
+    ]
     subprocess.run([*install, str(wheel)], check=True, timeout=100)
     assert not (site / "tests").exists() and not (site / "benchmarks").exists()
     with zipfile.ZipFile(archive()) as file:  # kernels that are compiled already, which would take a minute

@@ -92,14 +92,16 @@ class Packer:
 def packed(layout: Layout, partitioning: Partitioning, frames: Mapping[str, DataFrame]) -> DataFrame:
     """The rows of all streams as blocks, each in the partition of its cell.
 
-    A task costs more than packing thousands of rows: no more of them than run at once, each with parts of all streams.
+    A task costs more than packing thousands of rows: no more of them than run at once, each with parts of all streams;
+    or as many as there are cells, where more are asked for than this cluster runs now.
     """
     tagged = [frame.selectExpr(*layout.tagged(name, frame)) for name, frame in frames.items()]
     union = reduce(lambda left, right: left.union(right), tagged)
     context = union.sparkSession.sparkContext
     job = sent(pickled(Packer(layout, partitioning)), ship(context))
     with quiet():
-        blocks = union.coalesce(core_count(context)).mapInArrow(job, SCHEMA)
+        tasks = max(core_count(context), partitioning.cells)
+        blocks = union.coalesce(tasks).mapInArrow(job, SCHEMA)
         return blocks.repartitionById(partitioning.cells, CELL)
 
 
