@@ -7,13 +7,14 @@ partner in each other stream. Sides take turns, and what is compared are times o
 side that takes so long that it has one turn comes last, and is compared with our last turn before; one core with two by
 the quickest of each. Every turn of every side must have the same number of results.
 
-- ``join``: `eddy.spark.join`. ``sql``: Spark SQL with the windows in the conditions of the joins. ``buckets``: the same
-  with buckets of time as a second key, which is what one would write by hand.
+- ``join``: `eddy.spark.join`. ``sorted``: the same as it does larger joins, sorted by the JVM. ``sql``: Spark SQL with
+  the windows in the conditions of the joins. ``buckets``: the same with buckets of time as a second key, which is what
+  one would write by hand.
 - ``stream``: `eddy.spark.stream`, ``native``: Spark's own stream-stream joins, both with availableNow. Each has what
   suits it: the first one micro-batch, the second five, the faster of its state stores, in memory, and no empty
   micro-batches. Not with fewer than 10,000 keys: a micro-batch then has many rows of a key, Spark tries all pairs of
   them, and takes many times as long.
-- ``one core``: `eddy.spark.join` under local[1].
+- ``one core``: `eddy.spark.join` under local[1]; ``buckets`` as well, to see what a second core brings to Spark itself.
 
 `--write` keeps the figures in `benchmarks/results_spark.json`; `python -m benchmarks.table --write` shows them.
 """
@@ -64,7 +65,7 @@ class Turns:
     def __init__(self) -> None:
         self.seconds: dict[str, list[float]] = {}
         self.results: dict[str, int] = {}
-        self.engine: list[float] = []
+        self.engine: dict[str, list[float]] = {}
 
     def take(self, sides: Sides, side: str, name: str | None = None) -> None:
         """One turn of a side."""
@@ -74,8 +75,9 @@ class Turns:
         self.seconds.setdefault(name, []).append(time.perf_counter() - start)
         if side not in ("shuffled", "read") and self.results.setdefault(name, found) != found:
             raise AssertionError(f"{name} had {self.results[name]:,} results before, and now {found:,}")
-        if name == "join":
-            self.engine.append(sum(report.engine_seconds for report in eddy.spark.reports(sides.frame)))
+        if name in ("join", "sorted"):
+            inside = sum(report.engine_seconds for report in eddy.spark.reports(sides.frame))
+            self.engine.setdefault(name, []).append(inside)
         print(f"    {name} {self.seconds[name][-1]:.2f} s", file=sys.stderr, flush=True)
 
     def best(self, side: str) -> float:
@@ -96,7 +98,7 @@ def measured(events: int, streams: int, keys: int, rounds: int, skip: list[str])
     folder = Path(tempfile.mkdtemp(prefix="eddy-bench-"))
     names = "ABCDEFGH"[:streams]
     few = ["native", "stream"] if keys < FEW else []
-    wanted = ["join", "sql", "buckets", "stream", "native", "shuffled", "read"]
+    wanted = ["join", "sql", "buckets", "stream", "native", "sorted", "shuffled", "read"]
     wanted = [side for side in wanted if side not in (*skip, *few)]
     long = {"native"} if keys >= FEW else {"sql"}
     """What takes so long that one turn has to do."""
@@ -110,8 +112,8 @@ def measured(events: int, streams: int, keys: int, rounds: int, skip: list[str])
         if len(set(found.values())) != 1:
             raise AssertionError(f"the sides have different numbers of results: {found}")
         for _ in range(2):  # until the JVM has compiled what it runs
-            for side in ("join", "stream"):
-                if side in wanted:
+            for side in wanted:
+                if side not in long:
                     getattr(sides, side)()
         for _ in range(rounds):
             for side in wanted:
@@ -124,8 +126,10 @@ def measured(events: int, streams: int, keys: int, rounds: int, skip: list[str])
             alone = Sides(session(1), folder / "all", names, width)
             for _ in range(2):
                 alone.join()
+                alone.buckets()
             for _ in range(rounds):
                 turns.take(alone, "join", "one core")
+                turns.take(alone, "buckets", "buckets, one core")
         if len(set(turns.results.values())) != 1:
             raise AssertionError(f"the sides have different numbers of results: {turns.results}")
         return turns
@@ -153,13 +157,16 @@ def lines(turns: Turns, events: int, streams: int, keys: int) -> Iterator[Line]:
             ends = [f"{b / a:.3g}" for a, b in (pairs[0], pairs[-1])] if len(pairs) > 1 else []
             spread = f"; turns {ends[0]} to {ends[1]}" if ends else ""
             note = f"{mine:.2f} s and {theirs:.2f} s for {events:,} events{spread}"
+            if other == "one core" and "buckets" in turns.seconds:
+                own = turns.best("buckets, one core") / turns.best("buckets")
+                note += f"; Spark SQL with buckets of time: {own:.3g} times"
             yield Line(f"{feed}: {what}", theirs / mine, "times", goal, at_least=True, note=note)
-    if "shuffled" in turns.seconds and turns.engine:
-        whole, jvm, inside = turns.best("join"), turns.best("shuffled"), min(turns.engine) / 2
-        between = max(0.0, whole - jvm - inside)
-        note = f"of {whole:.2f} s: {jvm:.2f} s in the JVM alone, {inside:.2f} s in each engine"
-        what = f"{feed}: of a `join`, time between JVM and Python"
-        yield Line(what, 100 * between / whole, "%", 50.0, note=note)
+    for side, alone, how in (("join", "read", ""), ("sorted", "shuffled", " that the JVM sorts")):
+        if side in turns.seconds and alone in turns.seconds:
+            whole, jvm, inside = turns.best(side), turns.best(alone), min(turns.engine[side]) / 2
+            note = f"of {whole:.2f} s: {jvm:.2f} s in the JVM alone, {inside:.2f} s in each engine"
+            what = f"{feed}: of a `join`{how}, time between JVM and Python"
+            yield Line(what, 100 * max(0.0, whole - jvm - inside) / whole, "%", 50.0, note=note)
 
 
 def main() -> int:

@@ -176,14 +176,19 @@ class Sides:
         """Spark's own stream-stream joins, availableNow."""
         return streamed(natively(self.sources(BATCHES), self.width), self.checkpoint())
 
+    def sorted(self) -> int:
+        """`eddy.spark.join` as it joins streams that are too large for the memory of its workers."""
+        self.frame = eddy.spark.join(self.query, self.frames(), packed=False)
+        return drained(self.frame)
+
     def shuffled(self) -> int:
-        """What `join` lets the JVM do, without the way into Python and back."""
+        """What ``sorted`` lets the JVM do, without the way into Python and back."""
         layout = bounded.layout_of(self.query)
         partitioning = bounded.choose(layout.query, 2)
-        tagged = {name: frame.select(*layout.tagged(name, frame)) for name, frame in self.frames().items()}
-        union = bounded.dealt(layout, partitioning, tagged)
-        return drained(union.repartitionById(partitioning.cells, "cell").sortWithinPartitions("time"))
+        return drained(bounded.in_order(layout, partitioning, self.frames()))
 
     def read(self) -> int:
-        """The files, and nothing else."""
-        return drained(reduce(lambda left, right: left.union(right), self.frames().values()))
+        """What ``join`` lets the JVM do alone: rows are read, and made rows of one kind."""
+        layout = bounded.layout_of(self.query)
+        tagged = [frame.selectExpr(*layout.tagged(name, frame)) for name, frame in self.frames().items()]
+        return drained(reduce(lambda left, right: left.union(right), tagged).coalesce(2))

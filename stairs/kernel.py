@@ -11,6 +11,12 @@ from typing import Any
 
 import numba as nb
 
+if not Path(__file__).is_file():  # stamps are made of the sources, and what is compiled is kept beside them
+    raise ImportError(
+        f"Eddy does not run out of an archive ({Path(__file__).parent.parent}): its kernels are kept in files beside "
+        "its sources. Install the wheel instead; with Spark, leave it out of --py-files: the driver ships the library."
+    )
+
 
 def fingerprint(paths: Iterable[Path]) -> tuple[str, int]:
     """One value for the sources of kernels that belong together, in place of Numba's stamp of one file.

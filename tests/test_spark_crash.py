@@ -92,9 +92,10 @@ def micro_batches(given, job, times):
             part = table.filter(pa.array((at >= low) & (at < high)))
             if part.num_rows:
                 columns = {c: part[c].combine_chunks() for c in job.layout.query.streams[name].columns}
-                rows = job.layout.packed(name, columns).select(job.layout.own_arrow(name).names)
-                for packed in Packer(job.layout, job.partitioning, name).run(iter([rows]), None):
-                    blocks[packed.column("cell")[0].as_py()].append(packed)
+                rows = job.layout.packed(name, columns)
+                for packed in Packer(job.layout, job.partitioning).run(iter([rows]), None):
+                    for place, cell in enumerate(packed.column("cell").to_pylist()):
+                        blocks[cell].append(packed.slice(place, 1))
         made.append(blocks)
     return made
 

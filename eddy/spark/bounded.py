@@ -10,8 +10,9 @@ from eddy.errors import EddyError
 from eddy.marks import counted
 from eddy.partition import Partitioning, choose
 from eddy.query import Query
+from eddy.spark import pack
 from eddy.spark.deal import dealt
-from eddy.spark.layout import CELL, ROW, STREAM, TIME, check_frames, layout_of, result_schema
+from eddy.spark.layout import CELL, ROW, STREAM, TIME, Layout, check_frames, layout_of, result_schema
 from eddy.spark.numbering import numbered
 from eddy.spark.report import tally
 from eddy.spark.sampling import sampled, sizes_of
@@ -22,6 +23,12 @@ from eddy.spark.work import BATCH, Job
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+SMALL = 64 << 20
+"""Bytes of all streams together, as Spark estimates them, that Python workers put in order in their memory.
+
+Every partition could get all rows. Files are estimated by what they have on disk, which may be a tenth of that.
+"""
+
 
 def join(
     query: Query,
@@ -31,6 +38,7 @@ def join(
     kind: str | None = None,
     rows: Mapping[str, float] | None = None,
     sample: float | None = None,
+    packed: bool | None = None,
     **policies: Any,
 ) -> DataFrame:
     """The results of a query over whole DataFrames, one for each stream: a DataFrame with the query's columns.
@@ -39,7 +47,10 @@ def join(
     rows are dealt out (`eddy.partition`; ``kind`` asks for one way) is decided at once, by the sizes that Spark's
     statistics or ``rows`` have, and ``partitions``, by default as many as tasks run at once. With ``sample=0.01`` a
     small job looks at that part of the rows first, so that heavy keys get partitions of their own, and slices of time
-    can be chosen. ``policies`` are the options of `Eddy`: plan, routing, migration, feedback, batch_size, joins, seed.
+    can be chosen. ``packed``: whether Python workers may put their rows in order in memory, which is faster than a sort
+    in the JVM; by default where all streams have at most `SMALL` bytes by Spark's statistics. Windows that count rows,
+    static relations and streams without a time are always sorted.
+    ``policies`` are the options of `Eddy`: plan, routing, migration, feedback, batch_size, joins, seed.
 
     Rows are taken in order of their time, whatever order the DataFrames have; rows of equal time in the order of the
     query's streams, and rows of one stream and equal time in that of its DataFrame. Where a window counts rows, every
@@ -59,27 +70,35 @@ def join(
         )
     cells = core_count(context) if partitions is None else partitions
     found = {name: sampled(layout, name, frame, sample) for name, frame in frames.items()} if sample else None
-    sizes = dict(rows) if rows is not None else sizes_of(frames)
-    partitioning = choose(layout.query, cells, sizes, found, kind)
+    sizes = sizes_of(frames)
+    weights = sizes.weights if rows is None else dict(rows)
+    partitioning = choose(layout.query, cells, weights, found, kind)
+    if packed is None:
+        packed = sum(sizes.bytes.values()) <= SMALL
+    packed = packed and query.timed and not (marked or any(s.static for s in query.streams.values()))
     signed = bool(query.minus or query.aggregates)
     arrow, schema = result_schema(query, signed)
-    job = Job(layout, partitioning, arrow, policies, signed)
-    if marked:
-        union = dealt(layout, partitioning, numbered(layout, frames))
-    else:
-        tagged = {name: frame.select(*layout.tagged(name, frame)) for name, frame in frames.items()}
-        union = dealt(layout, partitioning, tagged)
-    # Where windows end by time, the order of rows of one time changes no result, and one number is sorted faster.
-    order = [TIME, STREAM, ROW] if marked else [TIME]
+    job = Job(layout, partitioning, arrow, policies, signed, packed)
     reports = tally(context)
     with quiet():
-        result = (
-            union.repartitionById(partitioning.cells, CELL)
-            .sortWithinPartitions(*order)
-            .mapInArrow(sent(pickled(job), ship(context), reports), schema)
+        arrived = (
+            pack.packed(layout, partitioning, frames) if packed else in_order(layout, partitioning, frames)
         )
+        result = arrived.mapInArrow(sent(pickled(job), ship(context), reports), schema)
     remember(result, partitioning, reports)
     return result
+
+
+def in_order(layout: Layout, partitioning: Partitioning, frames: Mapping[str, DataFrame]) -> DataFrame:
+    """The rows of all streams, each in the partition of its cell, in order of time: by Spark, which uses disks."""
+    if layout.marked:
+        union = dealt(layout, partitioning, numbered(layout, frames))
+    else:
+        tagged = {name: frame.selectExpr(*layout.tagged(name, frame)) for name, frame in frames.items()}
+        union = dealt(layout, partitioning, tagged)
+    # Where windows end by time, the order of rows of one time changes no result, and one number is sorted faster.
+    order = [TIME, STREAM, ROW] if layout.marked else [TIME]
+    return union.repartitionById(partitioning.cells, CELL).sortWithinPartitions(*order)
 
 
 def check_options(query: Query, policies: dict[str, Any]) -> None:

@@ -18,14 +18,15 @@ import pyarrow as pa
 
 from eddy.partition import Partitioning
 from eddy.partition_grid import Grid
-from eddy.spark.layout import CELL, ROW, STREAM, TIME, Layout
+from eddy.spark.layout import CELL, ROW, STREAM, TIME, Layout, quoted
 from eddy.spark.pack import content
 from eddy.spark.session import quiet
 from eddy.spark.ship import pickled, sent, ship
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
+_NONE = "CAST(array() AS array<int>)"
 _HASHED = ("int", "uint", "bool", "string", "timestamp")
 
 
@@ -46,10 +47,8 @@ def dealt(
 
 def dealt_in_python(layout: Layout, partitioning: Partitioning, union: DataFrame) -> DataFrame:
     """The same by `Partitioning.deal` alone: as a streaming join does it, whose rows are in Python anyway."""
-    from pyspark.sql import functions as F
-
     if partitioning.cells == 1:
-        return union.withColumn(CELL, F.lit(0))
+        return union.selectExpr("*", f"0 AS {quoted(CELL)}")
     job = pickled(Dealer(layout, partitioning))
     with quiet():
         return union.mapInArrow(
@@ -75,85 +74,79 @@ def by_spark(partitioning: Partitioning) -> bool:
     return all(of.kind in _HASHED and of.name != "uint64" for of in types)
 
 
-def _sent(frame: DataFrame, cells: list[Column]) -> DataFrame:
+def _sent(frame: DataFrame, cells: list[str]) -> DataFrame:
     """Rows with their cells: one each, or an array of them."""
-    from pyspark.sql import functions as F
-
     if len(cells) == 1:
-        return frame.withColumn(CELL, F.explode(cells[0]))
-    return frame.where(cells[0]).withColumn(CELL, cells[1].cast("int"))
+        return frame.selectExpr("*", f"explode({cells[0]}) AS {quoted(CELL)}")
+    return frame.where(cells[0]).selectExpr("*", f"CAST({cells[1]} AS int) AS {quoted(CELL)}")
 
 
-def places(layout: Layout, partitioning: Partitioning, stream: str) -> list[Column]:
-    """Where rows of a stream go: an array of cells; or, where each goes to one, whether it does, and to which.
+def places(layout: Layout, partitioning: Partitioning, stream: str) -> list[str]:
+    """Where rows of a stream go, in SQL: an array of cells; or, where each goes to one, whether it does, and to which.
 
     Rows with a NULL key match nothing, and go nowhere.
     """
-    from pyspark.sql import functions as F
-
     keys = {
-        place: F.col(layout.places[stream].get(key_class.members[stream], TIME))
+        place: quoted(layout.places[stream].get(key_class.members[stream], TIME))
         for place, key_class in enumerate(partitioning._weighed.classes)
         if stream in key_class.members
     }
-    valid = reduce(lambda left, right: left & right, (key.isNotNull() for key in keys.values()), F.lit(True))
+    valid = " AND ".join(["true", *(f"{key} IS NOT NULL" for key in keys.values())])
     cells = [_cells(layout, partitioning, grid, stream, keys) for grid in partitioning.grids]
     if len(cells) == 1 and len(cells[0][1]) == 1:
         return [valid, cells[0][1][0]]
-    none = F.array().cast("array<int>")
-    parts = [
-        F.when(valid & here, F.array(*(place.cast("int") for place in places))).otherwise(none)
-        for here, places in cells
-    ]
-    return [parts[0] if len(parts) == 1 else F.concat(*parts)]
+    parts = [_where(f"{valid} AND {here}", to) for here, to in cells]
+    return [parts[0] if len(parts) == 1 else f"concat({', '.join(parts)})"]
 
 
-def _any_stream(layout: Layout, partitioning: Partitioning) -> Column:
+def _where(condition: str, cells: list[str]) -> str:
+    """The array of these cells, or an empty one."""
+    found = ", ".join(f"CAST({cell} AS int)" for cell in cells)
+    return f"CASE WHEN {condition} THEN array({found}) ELSE {_NONE} END"
+
+
+def _any_stream(layout: Layout, partitioning: Partitioning) -> str:
     """The array of cells of a row of whichever stream."""
-    from pyspark.sql import functions as F
-
-    found = F.array().cast("array<int>")
+    found = _NONE
     for number, name in enumerate(layout.query.names):
         cells = places(layout, partitioning, name)
         if len(cells) == 2:
-            cells = [F.when(cells[0], F.array(cells[1].cast("int"))).otherwise(F.array().cast("array<int>"))]
-        found = F.when(F.col(STREAM) == number, cells[0]).otherwise(found)
+            cells = [_where(cells[0], cells[1:])]
+        found = f"CASE WHEN {quoted(STREAM)} = {number} THEN {cells[0]} ELSE {found} END"
     return found
 
 
 def _cells(
-    layout: Layout, partitioning: Partitioning, grid: Grid, stream: str, keys: dict[int, Column]
-) -> tuple[Column, list[Column]]:
+    layout: Layout, partitioning: Partitioning, grid: Grid, stream: str, keys: dict[int, str]
+) -> tuple[str, list[str]]:
     """Whether a row has to do with a grid, and its cells there."""
-    from pyspark.sql import functions as F
-
     weighed = partitioning._weighed
-    here = F.lit(True)
+    here = ["true"]
     for place, key in keys.items():
-        heavy = weighed.keys(place)
+        kind, heavy = weighed.classes[place].kind, weighed.keys(place)
         if heavy and grid.category[place]:
-            here = here & (key == _value(weighed.classes[place].kind, heavy[grid.category[place] - 1]))
+            here.append(f"{key} = {_value(kind, heavy[grid.category[place] - 1])}")
         elif heavy:
-            here = here & ~key.isin([_value(weighed.classes[place].kind, item) for item in heavy])
+            here.append(f"{key} NOT IN ({', '.join(_value(kind, item) for item in heavy)})")
     own = len(weighed.classes) + weighed.names.index(stream)
-    base, copies = F.lit(grid.start), [0]
+    base, copies = [str(grid.start)], [0]
     for d, (share, stride) in enumerate(zip(grid.shares, grid.strides, strict=True)):
         if share == 1:
             continue
         if d in keys:
-            base = base + F.pmod(F.xxhash64(F.lit(d), keys[d]), F.lit(share)) * stride
+            base.append(f"pmod(xxhash64({d}, {keys[d]}), {share}) * {stride}")
         elif d == own:  # rows of one stream alone: any place will do
-            every = [F.col(slot) for slot in layout.slots]
-            base = base + F.pmod(F.xxhash64(F.lit(d), *every), F.lit(share)) * stride
+            base.append(f"pmod(xxhash64({d}, {', '.join(map(quoted, layout.slots))}), {share}) * {stride}")
         else:
             copies = [offset + step * stride for offset, step in itertools.product(copies, range(share))]
-    return here, [base + offset for offset in copies]
+    return " AND ".join(here), [" + ".join([*base, str(offset)]) for offset in copies]
 
 
-def _value(kind: str, heavy: Any) -> Column:
-    from pyspark.sql import functions as F
-
-    return F.lit(heavy.shown) if kind == "string" else F.lit(heavy.key)
+def _value(kind: str, heavy: Any) -> str:
+    """A key as SQL has it, whatever is in it."""
+    if kind == "string":
+        return f"CAST(X'{heavy.shown.encode().hex()}' AS string)"
+    return f"CAST('{heavy.key}' AS bigint)"
 
 
 # -- in Python ---------------------------------------------------------------------------------------------------------

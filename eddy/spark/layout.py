@@ -24,7 +24,7 @@ from eddy.query import Query
 from eddy.types import ColumnType
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
     from pyspark.sql.types import DataType, StructType
 
 STREAM, TIME, ROW, CELL = "stream", "time", "row", "cell"
@@ -77,17 +77,6 @@ class Layout:
             fields + [pa.field(slot, kinds[of]) for slot, of in self.slots.items() if slot != TIME]
         )
 
-    def own_arrow(self, stream: str) -> pa.Schema:
-        """The Arrow schema of rows of one stream, with the slots only that it fills."""
-        used = {TIME, *self.places[stream].values()}
-        return pa.schema([field for field in self.arrow if field.name in used])
-
-    def own(self, stream: str, frame: DataFrame) -> list[Column]:
-        """The columns of these rows, of a frame with the rows of one stream."""
-        used = {TIME, *self.places[stream].values()}
-        names = [STREAM, TIME, *(slot for slot in self.slots if slot != TIME)]
-        return [c for name, c in zip(names, self.tagged(stream, frame), strict=True) if name in used]
-
     def packed(self, stream: str, columns: Mapping[str, Any]) -> pa.RecordBatch:
         """Rows of a stream as they travel: the reverse of `unpacked`, without marks."""
         declared = self.query.streams[stream]
@@ -103,29 +92,26 @@ class Layout:
         """The column with the low-water rows of a stream."""
         return f"mark{self.query.names.index(stream)}"
 
-    def tagged(self, stream: str, frame: DataFrame) -> list[Column]:
-        """The columns of a row that travels, of a frame with the rows of one stream."""
-        from pyspark.sql import functions as F
+    def tagged(self, stream: str, frame: DataFrame) -> list[str]:
+        """The columns of a row that travels, of a frame with the rows of one stream: SQL, for `selectExpr`.
 
+        Texts, since every step of a Column made in Python is a call of the JVM, and a join of few streams had hundreds.
+        """
         declared = self.query.streams[stream]
         filled = {place: column for column, place in self.places[stream].items()}
-        time: Column = F.lit(None)  # static rows are before all others
+        time = "NULL"  # static rows are before all others
         if self.query.timed and declared.time is not None:
             time = _travelling(frame, declared.time, declared.columns[declared.time], stream)
         elif not declared.static:
-            time = F.lit(0)
-        columns = [F.lit(self.query.names.index(stream)).cast("tinyint").alias(STREAM)]
-        columns.append(time.cast(self.slots[TIME]).alias(TIME))
+            time = "0"
+        found = {STREAM: f"CAST({self.query.names.index(stream)} AS tinyint)"}
+        found[TIME] = f"CAST({time} AS {self.slots[TIME]})"
         for slot, of in self.slots.items():
             if slot != TIME:
-                column = filled.get(slot)
-                value = (
-                    F.lit(None)
-                    if column is None
-                    else _travelling(frame, column, declared.columns[column], stream)
-                )
-                columns.append(value.cast(of).alias(slot))
-        return columns
+                own = filled.get(slot)
+                value = "NULL" if own is None else _travelling(frame, own, declared.columns[own], stream)
+                found[slot] = f"CAST({value} AS {of})"
+        return [f"{value} AS {quoted(name)}" for name, value in found.items()]
 
     def unpacked(self, batch: pa.RecordBatch | pa.Table) -> dict[str, dict[str, Any]]:
         """The rows of each stream in a batch of rows that travelled, each in the columns of its stream."""
@@ -211,6 +197,11 @@ def changed(query: Query, **parts: Any) -> Query:
     return made
 
 
+def quoted(column: str) -> str:
+    """A column's name in SQL, whatever is in it."""
+    return "`" + column.replace("`", "``") + "`"
+
+
 def check_frames(query: Query, frames: Mapping[str, DataFrame], streaming: bool) -> None:
     """EddyError unless there is a frame for every stream, with its columns in types that fit."""
     from pyspark.sql import DataFrame
@@ -233,16 +224,14 @@ def check_frames(query: Query, frames: Mapping[str, DataFrame], streaming: bool)
             _travelling(frame, column, kind, name)
 
 
-def _travelling(frame: DataFrame, column: str, kind: ColumnType, stream: str) -> Column:
-    """A column as it is put into a slot; EddyError if the frame lacks it, or has it in a type that does not fit."""
-    from pyspark.sql import functions as F
-
+def _travelling(frame: DataFrame, column: str, kind: ColumnType, stream: str) -> str:
+    """SQL for a column on its way into a slot; EddyError if the frame lacks it, or its type does not fit."""
     if column not in frame.columns:
         raise EddyError(
             f"the DataFrame of stream {stream} has no column {column!r}: it has {', '.join(frame.columns)}"
         )
     has = frame.schema[column].dataType.simpleString()
-    source = frame[f"`{column}`"]
+    source = quoted(column)
     if kind.kind == "timestamp":
         if has not in ("timestamp", "timestamp_ntz"):
             raise EddyError(_misfit(stream, column, kind, has, "cast it to timestamp first"))
@@ -253,7 +242,7 @@ def _travelling(frame: DataFrame, column: str, kind: ColumnType, stream: str) ->
                 else "declare it without a zone, or cast it to timestamp, which reads it in the session's time zone"
             )
             raise EddyError(_misfit(stream, column, kind, has, advice))
-        return F.unix_micros(source) if kind.zone else source
+        return f"unix_micros({source})" if kind.zone else source
     taken = _TAKEN[kind.kind]
     if has not in taken:
         raise EddyError(
@@ -272,11 +261,8 @@ def _arrived(values: Any, kind: ColumnType) -> Any:
     """A column out of its slot, as the engine takes it."""
     if isinstance(values, pa.ChunkedArray):
         values = values.combine_chunks()
-    if kind.kind == "timestamp":
-        if kind.zone:
-            return values.view(pa.timestamp("us", kind.zone))
-        return values
-    return values
+    zoned = kind.kind == "timestamp" and kind.zone
+    return values.view(pa.timestamp("us", kind.zone)) if zoned else values
 
 
 def _departing(values: pa.Array, kind: ColumnType) -> pa.Array:

@@ -9,16 +9,15 @@ from typing import Any
 import attrs
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from eddy.engine import Eddy
 from eddy.errors import EddyError, StateError
-from eddy.marks import counted
 from eddy.outputs import Output
 from eddy.partition import Partitioning
 from eddy.query import Query
 from eddy.result import Result
 from eddy.spark.layout import STREAM, TIME, Layout, changed
+from eddy.spark.order import abreast, by_stream
 from eddy.spark.pack import as_numbers, unpacked
 from eddy.spark.report import Stopwatch, report_of, sent_back
 from eddy.spark.state import Header, State, Store, state_name
@@ -164,32 +163,12 @@ class LiveJob:
     def _joined(self, engine: Eddy, table: pa.Table, watch: Stopwatch) -> Iterator[pa.RecordBatch]:
         """What an engine finds in rows that are in no order yet."""
         with watch.working():
-            streams = self.by_stream(table)
+            streams = by_stream(self.layout, table)
         for batches in abreast(streams, engine.batch_size):
             with watch.working():
                 columns = {name: self.layout.columns(name, rows) for name, rows in batches.items()}
                 found = list(self._shown(engine.push_all(columns)))
             yield from found
-
-    def by_stream(self, table: pa.Table) -> dict[str, tuple[Array, pa.RecordBatch]]:
-        """The rows of each stream in order of time, and their times; where rows are counted, alike in every attempt."""
-        tags, times, found = np.asarray(table.column(STREAM)), as_numbers(table.column(TIME)), {}
-        table = table.combine_chunks()
-        if not table.num_rows:
-            return {}
-        rows = table.to_batches()[0]
-        for number, name in enumerate(self.layout.query.names):
-            places = np.flatnonzero(tags == number)
-            if not len(places):
-                continue
-            own = times[places]
-            if counted(self.layout.query):  # rows of one time by what is in them
-                keys = [(c, "ascending") for c in (TIME, *(c for c in rows.schema.names if c != TIME))]
-                order = np.asarray(pc.sort_indices(rows.take(pa.array(places)), keys))
-            else:
-                order = np.argsort(own, kind="stable")
-            found[name] = own[order], rows.take(pa.array(places[order]))
-        return found
 
     def _shown(self, result: Result) -> Iterator[pa.RecordBatch]:
         """What a result shows; the engine remembers more columns than that."""
@@ -199,27 +178,6 @@ class LiveJob:
             columns = [result.column(f"{output.stream}.{output.column}") for output in self.shown]
             named = [output.name for output in self.shown]
             yield from pa.Table.from_arrays(columns, names=named).cast(self.schema).to_batches(LARGEST)
-
-
-def abreast(
-    streams: dict[str, tuple[Array, pa.RecordBatch]], size: int
-) -> Iterator[dict[str, pa.RecordBatch]]:
-    """Streams that are each in order of time, cut into batches of about so many rows; no time is in two of them."""
-    if not streams:
-        return
-    times = np.sort(np.concatenate([times for times, _ in streams.values()]), kind="stable")
-    ends = np.unique(times[size - 1 :: size])
-    cuts = {name: np.searchsorted(of, ends, side="right").tolist() for name, (of, _) in streams.items()}
-    places = dict.fromkeys(streams, 0)
-    for i in range(len(ends) + 1):
-        batches = {}
-        for name, (_, rows) in streams.items():
-            end = cuts[name][i] if i < len(ends) else rows.num_rows
-            if end > places[name]:
-                batches[name] = rows.slice(places[name], end - places[name])
-                places[name] = end
-        if batches:
-            yield batches
 
 
 def remembering(query: Query) -> Query:

@@ -32,8 +32,8 @@ def numbered(layout: Layout, frames: Mapping[str, DataFrame]) -> DataFrame:
     union = reduce(
         lambda left, right: left.union(right),
         (
-            frames[name].select(
-                *layout.tagged(name, frames[name]), F.monotonically_increasing_id().alias(PLACE)
+            frames[name].selectExpr(
+                *layout.tagged(name, frames[name]), f"monotonically_increasing_id() AS {PLACE}"
             )
             for name in names
         ),

@@ -1,15 +1,16 @@
-"""Rows on their way to the cells of a streaming join: packed where they are read, unpacked where they are joined.
+"""Rows on their way to the cells: packed where they are read, unpacked where they are joined.
 
-Before the shuffle each part of a stream goes through Python once. Its rows are dealt out, put in order of time, and
-leave as one block of Arrow bytes for each cell; so Spark's shuffle moves a few large values instead of many small rows.
-The newest time of the part goes to every cell with them: that is how all cells come to know one watermark, and why no
-cell is left without a word when there are rows at all.
+Before the shuffle rows go through Python once, some of each stream in a task. They are dealt out, put in order of time,
+and leave as one block of Arrow bytes for each stream and cell; so Spark's shuffle moves a few large values instead of
+many small rows. The newest time of a stream goes to every cell with them: that is how all cells come to know one
+watermark, and why no cell is left without a word when there are rows at all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from functools import reduce
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
@@ -20,7 +21,12 @@ from eddy.errors import BatchError
 from eddy.partition import Partitioning
 from eddy.partition_hash import text_keys
 from eddy.spark.layout import CELL, STREAM, TIME, Layout
+from eddy.spark.session import quiet
+from eddy.spark.ship import core_count, pickled, sent, ship
 from eddy.types import Array
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 BLOCK = "block"
 SCHEMA = f"{CELL} int, {BLOCK} binary"
@@ -32,58 +38,84 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 @attrs.frozen
 class Packer:
-    """Packs one part of one stream, in a Spark task."""
+    """Packs a part of all streams, in a Spark task."""
 
     layout: Layout
     partitioning: Partitioning
-    stream: str
 
     def run(self, batches: Iterator[pa.RecordBatch], tally: Any) -> Iterator[pa.RecordBatch]:
-        """For each cell a block of its rows, and with it the newest time."""
-        schema, held, n = self.layout.own_arrow(self.stream), [], 0
+        """For each cell a block of its rows of each stream, and with it the newest time."""
+        held, n = [], 0
         for batch in batches:
-            held.append(batch.cast(schema))
+            held.append(batch.cast(self.layout.arrow))
             n += batch.num_rows
             if n >= RUN:
-                yield from self._packed(pa.Table.from_batches(held, schema))
+                yield from self._packed(held)
                 held, n = [], 0
         if n:
-            yield from self._packed(pa.Table.from_batches(held, schema))
+            yield from self._packed(held)
 
-    def _packed(self, table: pa.Table) -> Iterator[pa.RecordBatch]:
-        rows = table.combine_chunks().to_batches()[0]
+    def _packed(self, held: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        rows = pa.Table.from_batches(held).combine_chunks().to_batches()[0]
+        tags = np.asarray(rows.column(STREAM))
+        for number, name in enumerate(self.layout.query.names):
+            places = np.flatnonzero(tags == number)
+            if len(places):
+                yield self._blocks(number, name, taken(rows, places))
+
+    def _blocks(self, number: int, stream: str, rows: pa.RecordBatch) -> pa.RecordBatch:
         if rows.column(TIME).null_count:
             raise BatchError(
-                f"stream {self.stream}: a row has no time: drop rows whose time is NULL before they are joined"
+                f"stream {stream}: a row has no time: drop rows whose time is NULL before they are joined"
             )
         times = as_numbers(rows.column(TIME))
-        places, to = self._dealt(rows)
+        places, to = self._dealt(stream, rows)
         order = np.lexsort((times[places], to))
         places, ends = places[order], np.searchsorted(to[order], np.arange(self.partitioning.cells + 1))
-        number = self.layout.query.names.index(self.stream)
-        newest = self._mark(rows.slice(int(np.argmax(times)), 1), -1 - number)
-        for cell in range(self.partitioning.cells):
+        newest = _marker(rows.slice(int(np.argmax(times)), 1), -1 - number)
+        cells, blocks = range(self.partitioning.cells), []
+        for cell in cells:
             mine = rows.take(pa.array(places[ends[cell] : ends[cell + 1]]))
-            block = pa.Table.from_batches([self._mark(mine, number), newest]).combine_chunks()
-            body = block.to_batches()[0].serialize()
-            yield pa.RecordBatch.from_arrays(
-                [pa.array([cell], pa.int32()), pa.array([body.to_pybytes()], pa.binary())],
-                names=[CELL, BLOCK],
-            )
+            block = pa.Table.from_batches([mine, newest]).combine_chunks()
+            blocks.append(block.to_batches()[0].serialize().to_pybytes())
+        return pa.RecordBatch.from_arrays(
+            [pa.array(cells, pa.int32()), pa.array(blocks, pa.binary())], names=[CELL, BLOCK]
+        )
 
-    def _dealt(self, rows: pa.RecordBatch) -> tuple[Array, Array]:
+    def _dealt(self, stream: str, rows: pa.RecordBatch) -> tuple[Array, Array]:
         if self.partitioning.cells == 1:
             return np.arange(rows.num_rows), np.zeros(rows.num_rows, np.int32)
-        columns = self.layout.columns(self.stream, rows)
-        return self.partitioning.deal(self.stream, columns, content(columns, self.partitioning))
+        columns = self.layout.columns(stream, rows)
+        return self.partitioning.deal(stream, columns, content(columns, self.partitioning))
 
-    def _mark(self, rows: pa.RecordBatch, tag: int) -> pa.RecordBatch:
-        """Rows of one stream as rows of any: with their tag, and NULL in the slots of others."""
-        n, schema = rows.num_rows, self.layout.arrow
-        own = dict(zip(rows.schema.names, rows.columns, strict=True))
-        own[STREAM] = pa.array(np.full(n, tag, np.int8))
-        columns = [own[f.name] if f.name in own else pa.nulls(n, f.type) for f in schema]
-        return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+def packed(layout: Layout, partitioning: Partitioning, frames: Mapping[str, DataFrame]) -> DataFrame:
+    """The rows of all streams as blocks, each in the partition of its cell.
+
+    A task costs more than packing thousands of rows: no more of them than run at once, each with parts of all streams;
+    or as many as there are cells, where more are asked for than this cluster runs now.
+    """
+    tagged = [frame.selectExpr(*layout.tagged(name, frame)) for name, frame in frames.items()]
+    union = reduce(lambda left, right: left.union(right), tagged)
+    context = union.sparkSession.sparkContext
+    job = sent(pickled(Packer(layout, partitioning)), ship(context))
+    with quiet():
+        tasks = max(core_count(context), partitioning.cells)
+        blocks = union.coalesce(tasks).mapInArrow(job, SCHEMA)
+        return blocks.repartitionById(partitioning.cells, CELL)
+
+
+def taken(rows: pa.RecordBatch, places: Array) -> pa.RecordBatch:
+    """The rows at these places, which are in order; not copied where they lie side by side."""
+    if int(places[-1]) - int(places[0]) + 1 == len(places):
+        return rows.slice(int(places[0]), len(places))
+    return rows.take(pa.array(places))
+
+
+def _marker(row: pa.RecordBatch, tag: int) -> pa.RecordBatch:
+    """A row under another tag."""
+    columns = [pa.array([tag], f.type) if f.name == STREAM else row.column(f.name) for f in row.schema]
+    return pa.RecordBatch.from_arrays(columns, schema=row.schema)
 
 
 def unpacked(layout: Layout, batches: Iterator[pa.RecordBatch]) -> tuple[int, pa.Table]:

@@ -21,7 +21,8 @@ from eddy.errors import StateError
 from eddy.snapshot_format import opened
 from eddy.spark.deal import dealt_in_python
 from eddy.spark.layout import CELL, STREAM
-from eddy.spark.live import LiveJob, abreast, is_home
+from eddy.spark.live import LiveJob, is_home
+from eddy.spark.order import abreast, by_stream
 from eddy.spark.session import quiet
 from eddy.spark.ship import pickled, sent, ship
 from eddy.spark.state import ENGINE, Header, Store, state_name
@@ -164,7 +165,7 @@ class Writer:
         table = table.drop_columns([CELL, WAITING])
         engine = Eddy(job.layout.query, **job.options)
         live = table.filter(pa.array((tags >= 0) & ~waiting))
-        for pieces in abreast(job.by_stream(live), engine.batch_size):  # results were given long ago
+        for pieces in abreast(by_stream(job.layout, live), engine.batch_size):  # results were given long ago
             engine.push_all({name: job.layout.columns(name, some) for name, some in pieces.items()})
         header = attrs.evolve(
             self.former,

@@ -6,6 +6,7 @@ import atexit
 import contextlib
 import os
 import shutil
+import socket
 import sys
 import tempfile
 import warnings
@@ -63,6 +64,7 @@ def session(master: str = "local[*]", name: str = "eddy", **conf: Any) -> Any:
         **DEFAULTS,
         "spark.sql.shuffle.partitions": str(cores(master)),
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+        **_sockets(master, scratch),
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={logging.as_uri()}",
         **{key: str(value) for key, value in conf.items()},
     }
@@ -71,6 +73,19 @@ def session(master: str = "local[*]", name: str = "eddy", **conf: Any) -> Any:
         builder = builder.config(key, value)
     with quiet(), _java(str(java_home())) if starts else contextlib.nullcontext():
         return builder.getOrCreate()
+
+
+def _sockets(master: str, folder: Path) -> dict[str, str]:
+    """Workers are spoken to by sockets in a folder of our own: over TCP a small task waits for late acknowledgements.
+
+    Not where workers are on other machines, and not where a system's limit for the length of a path is near.
+    """
+    if not (hasattr(socket, "AF_UNIX") and master.startswith("local")) or len(str(folder)) > 60:
+        return {}
+    return {
+        "spark.python.unix.domain.socket.enabled": "true",
+        "spark.python.unix.domain.socket.dir": str(folder),
+    }
 
 
 @contextlib.contextmanager

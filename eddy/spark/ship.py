@@ -10,6 +10,7 @@ compiles, unless its processor is another: then the first one does, while the ot
 from __future__ import annotations
 
 import functools
+import gc
 import hashlib
 import os
 import sys
@@ -143,9 +144,24 @@ def sent(job: bytes, archive: str | None, tally: Any = None) -> Callable[..., It
                 eddy.compile_kernels()
             finally:
                 numba.config.CACHE_DIR = before
-        yield from pickle.loads(job).run(items, tally)
+        loaded = pickle.loads(job)
+        from eddy.spark.ship import settle
+
+        settle()
+        yield from loaded.run(items, tally)
 
     return run
+
+
+@functools.cache
+def settle() -> None:
+    """Once in a worker: what it has loaded stays, and the collector need not look at it again.
+
+    Spark's daemon runs a full collection after every task. For a library with its kernels that takes about as long as
+    all else that a small task does.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def pickled(job: Any) -> bytes:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -20,9 +19,9 @@ from eddy.marks import counted
 from eddy.partition import Partitioning, choose
 from eddy.query import Query
 from eddy.spark.bounded import check_options, remember
-from eddy.spark.layout import CELL, check_frames, layout_of, result_schema
+from eddy.spark.layout import check_frames, layout_of, result_schema
 from eddy.spark.live import LiveJob, remembering
-from eddy.spark.pack import SCHEMA, Packer
+from eddy.spark.pack import packed
 from eddy.spark.redeal import prepare
 from eddy.spark.report import tally
 from eddy.spark.session import quiet
@@ -99,16 +98,7 @@ def stream(
     prepare(spark, job)
     archive, reports = ship(context), tally(context)
     with quiet():
-        packed = [
-            frame.select(*layout.own(name, frame)).mapInArrow(
-                sent(pickled(Packer(layout, partitioning, name)), archive), SCHEMA
-            )
-            for name, frame in frames.items()
-        ]
-        union = reduce(lambda left, right: left.union(right), packed)
-        result = union.repartitionById(partitioning.cells, CELL).mapInArrow(
-            sent(pickled(job), archive, reports), schema
-        )
+        result = packed(layout, partitioning, frames).mapInArrow(sent(pickled(job), archive, reports), schema)
     remember(result, partitioning, reports)
     return result
 

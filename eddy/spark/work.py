@@ -13,6 +13,8 @@ from eddy.marks import EVENT
 from eddy.partition import Cell, Partitioning
 from eddy.result import Result
 from eddy.spark.layout import CELL, Layout
+from eddy.spark.order import abreast, by_stream
+from eddy.spark.pack import unpacked
 from eddy.spark.report import Stopwatch, report_of, sent_back
 
 LARGEST = 1 << 16
@@ -24,41 +26,63 @@ BATCH = 1 << 14
 
 @attrs.frozen
 class Job:
-    """The join of one cell, from rows that travelled, in order of time, to results."""
+    """The join of one cell, from rows that travelled to results."""
 
     layout: Layout
     partitioning: Partitioning
     schema: pa.Schema
     options: dict[str, Any]
     signed: bool = False
+    packed: bool = False
+    """Whether rows come in blocks, to be put in order here; else they come one by one, in order of time."""
 
     def run(self, batches: Iterator[pa.RecordBatch], tally: Any) -> Iterator[pa.RecordBatch]:
-        """Joins a partition, as Spark's mapInArrow calls it; memory is bounded by the windows."""
+        """Joins a partition, as Spark's mapInArrow calls it; memory is bounded by the windows, if it is not packed."""
         yield from gathered(self._joined(batches, tally), self.schema)
 
     def _joined(self, batches: Iterator[pa.RecordBatch], tally: Any) -> Iterator[pa.RecordBatch]:
         watch, events, cell = Stopwatch(), 0, None
         rows = dict.fromkeys(self.layout.query.names, 0)
-        for batch in watch.drawn(batches):
-            if cell is None:  # the rows say which: a task may have another number
-                cell = self._cell(batch)
-            for piece in pieces(batch, cell.engine.batch_size):
-                with watch.working():
-                    arrived = self.layout.unpacked(piece)
-                    for name, columns in arrived.items():
-                        n = len(next(iter(columns.values())))
-                        rows[name] += n
-                        if not self.layout.query.timed:  # then any order will do
-                            columns[EVENT] = np.arange(events, events + n)
-                            events += n
-                    found = list(as_spark(cell.push(arrived), self.schema, self.signed))
-                yield from found
+        parts: Iterator[tuple[int, Any]] = (
+            self._blocks(batches, watch) if self.packed else self._in_order(batches, watch)
+        )
+        for number, part in parts:
+            if cell is None:
+                cell = Cell(self.layout.query, self.partitioning, number, **self.options)
+            with watch.working():
+                arrived = (
+                    {name: self.layout.columns(name, own) for name, own in part.items()}
+                    if isinstance(part, dict)
+                    else self.layout.unpacked(part)
+                )
+                for name, columns in arrived.items():
+                    n = len(next(iter(columns.values())))
+                    rows[name] += n
+                    if not self.layout.query.timed:  # then any order will do
+                        columns[EVENT] = np.arange(events, events + n)
+                        events += n
+                found = list(as_spark(cell.push(arrived), self.schema, self.signed))
+            yield from found
         if cell is not None:
             sent_back(tally, report_of(cell.number, rows, cell.statistics(), watch))
 
-    def _cell(self, batch: pa.RecordBatch) -> Cell:
-        number = batch.column(CELL)[0].as_py()
-        return Cell(self.layout.query, self.partitioning, number, **self.options)
+    def _in_order(
+        self, batches: Iterator[pa.RecordBatch], watch: Stopwatch
+    ) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """Rows as they come, and their cell: the rows say which, as a task may have another number."""
+        for batch in watch.drawn(batches):
+            for piece in pieces(batch, self.options["batch_size"]):
+                yield batch.column(CELL)[0].as_py(), piece
+
+    def _blocks(
+        self, batches: Iterator[pa.RecordBatch], watch: Stopwatch
+    ) -> Iterator[tuple[int, dict[str, pa.RecordBatch]]]:
+        """The rows of all blocks in order of time."""
+        cell, table = unpacked(self.layout, watch.drawn(batches))
+        with watch.working():
+            streams = by_stream(self.layout, table)
+        for part in abreast(streams, self.options["batch_size"]):
+            yield cell, part
 
 
 def pieces(batch: pa.RecordBatch, size: int) -> Iterator[pa.RecordBatch]:
