@@ -33,14 +33,10 @@ def improved(
     facts = all_facts(estimate)
     room = np.empty(64), np.empty(1024, np.int64)
     count = improve(family, len(masks) + 1, stay, facts, query_of(estimate), array, *room, orders)
-    rows = {int(line[0]): [int(v) for v in line[1:] if v] for line in _filled(orders, n + count - 1)}
+    rows = {}
+    for part, *visits in orders[: n + count - 1].tolist():
+        rows[part] = visits[: visits.index(0)] if 0 in visits else visits
     return _plan(estimate, rows, everything)
-
-
-def _filled(orders: NDArray[np.int64], count: int) -> list[NDArray[np.int64]]:
-    """The lines of parts, each without what is behind its end."""
-    ends = [int(np.flatnonzero(line == 0)[0]) if (line == 0).any() else len(line) for line in orders[:count]]
-    return [line[:end] for line, end in zip(orders, ends, strict=False)]
 
 
 def _plan(estimate: Estimate, rows: dict[int, list[int]], everything: int) -> Orders | Tree:

@@ -18,7 +18,7 @@ FIRST = 8192
 """Events after which it looks for the first time."""
 CALM = 8
 """Times as many events it lets go by without a look while nothing changes."""
-RESTFUL = ((32, 4), (12, 2), (0, 1))
+RESTFUL = ((16, 8), (8, 4), (4, 2), (0, 1))
 """After so many glances at which nothing had happened, so many times as many events until the next one."""
 SUDDEN = 0.5
 """A change by this share is no chance."""
@@ -27,6 +27,8 @@ FORGET = 2.0
 STRICTEST = 16.0
 SHAKEN = 3.0
 """Times by which matches have to differ more than they do anyway from one glance to the next."""
+DOUBT = 4.0
+"""Times as much has to move, at the most, after thoughts that changed nothing."""
 WORTH = 1.0
 """Times as much as a thought and a change cost the plan has to take before these are worth it."""
 LOOK = 12
@@ -118,6 +120,10 @@ class Auto(Routing):
     """The number of events when the feed was last found to have become different."""
     _stirring: bool = field(init=False, default=False, repr=False)
     """It has, and there was no thought since."""
+    _doubt: float = field(init=False, default=1.0, repr=False)
+    """Times ``drift`` by which something has to move."""
+    _later: int | None = field(init=False, default=None, repr=False)
+    """Events that a feed has to have been the same for a change to pay that was thought of."""
     _waiting: bool = field(init=False, default=False, repr=False)
     """A thought was put off: it could not have paid yet."""
     work: tuple[float, float] | None = field(init=False, default=None, repr=False)
@@ -138,14 +144,14 @@ class Auto(Routing):
         self._jitter = self._last = 0.0
         self._strictness, self._period = 1.0, min(self.every, FIRST)
         self._barred, self._arrived, self._seen, self._stirred = {}, (), 0, 0
-        self._price, self._stirring, self._waiting = 0.0, False, False
+        self._price, self._doubt, self._stirring, self._waiting = 0.0, 1.0, False, False
         self.account = self._opened()
 
     def wants(self, glance: Glance) -> bool:
         """Whether to look closer."""
-        self._arrived = tuple(
-            map(sum, zip(self._arrived or (0,) * len(glance.arrivals), glance.arrivals, strict=True))
-        )
+        if not self._filled:
+            before = self._arrived or (0,) * len(glance.arrivals)
+            self._arrived = tuple(map(sum, zip(before, glance.arrivals, strict=True)))
         known = self._known
         if known is None or not glance.events:
             return bool(glance.events)
@@ -157,7 +163,10 @@ class Auto(Routing):
         due = self._again is not None and self._seen >= self._again
         if worked >= self._latest or (due and worked >= self._earliest):
             return True
-        if worked >= self._earliest and known.differs(glance, self.drift, self.model, jitter):
+        news = (
+            beyond > 0.0 or not self._stirring
+        )  # that it is another is known by then: only worse would be news
+        if news and worked >= self._earliest and known.differs(glance, self.drift, self.model, jitter):
             return True
         self._worked = worked
         self._beyond += beyond
@@ -201,7 +210,7 @@ class Auto(Routing):
         self.account.earn(self._worked + worked, price, self._beyond + beyond)
         self._price = price + len(view.steps) * model.change
         drifted, share, first = False, 0.0, self._again is None and self._known is None
-        filled, self._filled = self._filled, not self._filling(view)
+        filled, self._filled = self._filled, not self._filling(view)  # and from then on they are
         if self._known is None or self._known.plan != view.plan or not filled:  # it has just begun
             self._settle(now)
             self._stirred = events
@@ -232,15 +241,20 @@ class Auto(Routing):
         self._considered = filled
         if drifted:  # what a change brought can no longer be told from what the feed has brought
             self._change = None
+        self._later = None
         choice = self._think(view, now, self._horizon(view), due)
         self._settle(now)
         if due:
             self._again = None
+        if choice is not None:
+            self._known, self._doubt = None, 1.0
+            self._period = min(self.every, FIRST)
+        elif drifted:
+            self._doubt = min(2 * self._doubt, DOUBT)
         if choice is not None or urgent:
             self._again = events + turnover(view)
-        if choice is not None:
-            self._known = None
-            self._period = min(self.every, FIRST)
+        elif self._later is not None:
+            self._wait(self._later)
         return choice
 
     def _horizon(self, view: View) -> int:
@@ -258,13 +272,17 @@ class Auto(Routing):
     def _put_off(self, view: View, now: Profile) -> None:
         """Think when the feed has been the same for so long that it may pay."""
         self._settle(now)
-        self._change, self._waiting = None, True
-        self._again = self._stirred + int(1.1 * WORTH * self._price / self._spent(view, now)) + 1
+        self._change = None
+        self._wait(int(WORTH * self._price / self._spent(view, now)))
+
+    def _wait(self, events: int) -> None:
+        """Think when the feed has been the same for so many events."""
+        self._again, self._waiting = self._stirred + events + events // 8 + 1, True
 
     def _filling(self, view: View) -> bool:
         """No row has left its window yet: that there are more than before is no news."""
         rows = zip(view.live.values(), self._arrived, strict=False)
-        return bool(self._arrived) and all(live >= arrived for live, arrived in rows)
+        return not self._filled and bool(self._arrived) and all(live >= arrived for live, arrived in rows)
 
     def _look_price(self, view: View) -> float:
         return self.model.look * (LOOK + len(view.steps))
@@ -281,7 +299,7 @@ class Auto(Routing):
 
     def _drifted(self, share: float) -> bool:
         """Whether the feed has changed: by much, or twice in a row by a little. In calm it looks ever more rarely."""
-        if share <= self.drift:
+        if share <= self._doubt * self.drift:
             self._moved = False
             self._calm = min(2 * self._calm, CALM)
             return False
@@ -317,7 +335,10 @@ class Auto(Routing):
         spent = max(0.0, now.seconds - self.model.overhead(view))
         saved = (cost - cheaper) * min(1.0, spent / cost)
         price = moving_seconds(view.plan, plan, believed, self.model, view.migration, horizon)
-        if saved <= self.gain * self._strictness * part or saved * horizon <= price:
+        if saved <= self.gain * self._strictness * part:
+            return None
+        if saved * horizon <= price:
+            self._later = int(price / saved)
             return None
         self._change = Change(view.plan, plan, saved, price, horizon)
         reason = (
@@ -342,7 +363,6 @@ class Auto(Routing):
 
 
 def turnover(view: View) -> int:
-    """Events in which the windows turn over."""
-    events = max(1, sum(view.arrivals.values()))
-    turns = [view.live[name] * events / n for name, n in view.arrivals.items() if n]
-    return int(max(turns, default=0.0)) + 1
+    """Events in which the windows turn over: windows of time when as many have come as rows are live, others on average.
+    (A stream that has fallen silent tells nothing by its own arrivals.)"""
+    return sum(view.live.values()) + 1
