@@ -7,7 +7,7 @@ partner in each other stream. Sides take turns, and what is compared are times o
 side that takes so long that it has one turn comes last, and is compared with our last turn before; one core with two by
 the quickest of each. Every turn of every side must have the same number of results.
 
-- ``join``: `eddy.spark.join`. ``packed``: the same with packed=True. ``shuffled``: what the JVM alone does of a ``join``.
+- ``join``: `eddy.spark.join`. ``packed``: the same with packed=True. ``shuffled``: what the JVM does for a ``join``.
   ``sql``: Spark SQL with the windows in the conditions of the joins. ``buckets``: the same with buckets of time as a
   second key, which is what one would write by hand.
 - ``stream``: `eddy.spark.stream`, ``native``: Spark's own stream-stream joins, both with availableNow. Each has what
