@@ -1,4 +1,4 @@
-"""The sides of `benchmarks.spark`: one feed in files, and the same join of it by five ways.
+"""The sides of `benchmarks.spark`: one feed in files, and the same join of it by six ways.
 
 All read the same Parquet files, with the schema given, and write to Spark's noop sink, which takes every row and keeps
 none. Each says how many results it had.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import os
-from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -176,19 +175,12 @@ class Sides:
         """Spark's own stream-stream joins, availableNow."""
         return streamed(natively(self.sources(BATCHES), self.width), self.checkpoint())
 
-    def sorted(self) -> int:
-        """`eddy.spark.join` as it joins streams that are too large for the memory of its workers."""
-        self.frame = eddy.spark.join(self.query, self.frames(), packed=False)
-        return drained(self.frame)
+    def packed(self) -> int:
+        """`eddy.spark.join` of data so small that workers may put it in order in memory."""
+        return drained(eddy.spark.join(self.query, self.frames(), packed=True))
 
     def shuffled(self) -> int:
-        """What ``sorted`` lets the JVM do, without the way into Python and back."""
+        """What ``join`` lets the JVM do, without the way into Python and back."""
         layout = bounded.layout_of(self.query)
         partitioning = bounded.choose(layout.query, 2)
         return drained(bounded.in_order(layout, partitioning, self.frames()))
-
-    def read(self) -> int:
-        """What ``join`` lets the JVM do alone: rows are read, and made rows of one kind."""
-        layout = bounded.layout_of(self.query)
-        tagged = [frame.selectExpr(*layout.tagged(name, frame)) for name, frame in self.frames().items()]
-        return drained(reduce(lambda left, right: left.union(right), tagged).coalesce(2))

@@ -42,9 +42,10 @@ def render(results: Results | None) -> str:
     if not results or not results.get("targets"):
         return "Nothing has been measured yet."
     figures = results["targets"]
-    reached = sum(bool(figure["passed"]) for figure in figures.values())
+    goals = [figure for figure in figures.values() if figure["target"] is not None]
+    reached = sum(bool(figure["passed"]) for figure in goals)
     lines = [
-        f"{reached} of {len(figures)} goals were reached ({results.get('machine', 'machine not known')}).",
+        f"{reached} of {len(goals)} goals were reached ({results.get('machine', 'machine not known')}).",
         "",
         "| what | measured | must be | reached | details |",
         "|---|---|---|---|---|",
@@ -63,16 +64,13 @@ def inserted(text: str, results: Results | None) -> str:
 
 def _row(what: str, figure: Results) -> str:
     measured, target, unit = figure["measured"], figure["target"], figure["unit"]
-    # A figure on the good side of its target tells which side that is; on the target itself it is a limit.
-    at_least = measured != target and (measured > target) == bool(figure["passed"])
-    bound = f"{'at least' if at_least else 'at most'} {_number(target)} {unit}"
-    cells = (
-        what,
-        f"{_number(measured)} {unit}",
-        bound,
-        "yes" if figure["passed"] else "**no**",
-        figure["note"],
-    )
+    bound = reached = "-"
+    if target is not None:
+        # A figure on the good side of its target tells which side that is; on the target itself it is a limit.
+        at_least = measured != target and (measured > target) == bool(figure["passed"])
+        bound = f"{'at least' if at_least else 'at most'} {_number(target)} {unit}"
+        reached = "yes" if figure["passed"] else "**no**"
+    cells = (what, f"{_number(measured)} {unit}", bound, reached, figure["note"])
     return "| " + " | ".join(str(cell).replace("|", "/") for cell in cells).rstrip() + " |"
 
 

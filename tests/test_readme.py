@@ -233,12 +233,14 @@ def test_a_miss_is_shown_as_plainly_as_a_hit():
         "3 streams: speed": {"measured": 1.25, "target": 1.0, "unit": "times", "passed": True, "note": ""},
         "push": {"measured": 1234.5, "target": 150, "unit": "us", "passed": False, "note": ""},
         "compiled": {"measured": 0, "target": 0, "unit": "functions", "passed": True, "note": ""},
+        "no goal": {"measured": 2, "target": None, "unit": "times", "passed": True, "note": ""},
     }
     rows = table.render({"targets": figures, "machine": "here"}).splitlines()
     assert [row for row in rows if row.startswith("| ") and "measured" not in row] == [
         "| 3 streams: speed | 1.25 times | at least 1 times | yes | |",
         "| 20 streams: speed | 0.812 times | at least 1 times | **no** | a / b |",
         "| compiled | 0 functions | at most 0 functions | yes | |",
+        "| no goal | 2 times | - | - | |",
         "| push | 1,234 us | at most 150 us | **no** | |",
     ]
     assert "2 of 4" in "\n".join(rows)

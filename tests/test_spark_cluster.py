@@ -100,8 +100,10 @@ cases = {
 found = {}
 for seed, (name, (streams, where, filled, options)) in enumerate(cases.items()):
     given = Feed(streams, where).fill(60 + seed, **filled)
-    frame = eddy.spark.join(given.query, given.frames(spark), **{"partitions": 3, **options})
-    found[name] = [ids(frame) == given.expected(), given.expected().total(), eddy.spark.explain(frame).splitlines()[0]]
+    for packed in (True, False):
+        frame = eddy.spark.join(given.query, given.frames(spark), packed=packed, **{"partitions": 3, **options})
+        told = eddy.spark.explain(frame).splitlines()[0]
+        found[f"{name}, {packed}"] = [ids(frame) == given.expected(), given.expected().total(), told]
 given = Feed({n: stream(("range", 20), **columns) for n in "ABC"}, several).fill(70, sizes=200, span=200)
 write(sys.argv[1], arrivals(given), 3)
 for partitions in (2, 3):  # a second run has nothing new, but deals its state out anew
@@ -170,6 +172,6 @@ def test_every_kind_of_partitioning_on_a_cluster(tmp_path):
     assert done.returncode == 0, done.stderr[-3000:]
     found = json.loads(done.stdout.splitlines()[-1])
     assert {name: right for name, (right, *_) in found.items() if not right} == {}
-    assert {name for name, (_, results, _) in found.items() if not results} == {"empty"}
+    assert {name for name, (_, results, _) in found.items() if not results} == {"empty, True", "empty, False"}
     for name in ("hash", "hypercube", "slices"):
-        assert name in found[name][2]
+        assert name in found[f"{name}, True"][2] and name in found[f"{name}, False"][2]

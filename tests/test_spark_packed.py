@@ -12,26 +12,22 @@ from tests.sparks import equal, ids, spark  # noqa: F401
 from tests.test_spark import feed
 
 
-def test_only_small_streams_are_put_in_order_in_memory(spark, tmp_path, monkeypatch):  # noqa: F811
-    """By Spark's statistics; larger ones, and those that it knows nothing of, are sorted by the JVM, on disks."""
+def test_rows_are_sorted_by_the_jvm_unless_they_are_to_be_packed(spark, tmp_path):  # noqa: F811
+    """However small they are, and whether Spark knows how large they are or not."""
     given = feed(*equal("A.k", "B.k", "C.k")).fill(21)
-    frames = {}
+    files = {}
     for name, frame in given.frames(spark).items():
         frame.write.parquet(f"{tmp_path}/{name}")
-        frames[name] = spark.read.parquet(f"{tmp_path}/{name}")
+        files[name] = spark.read.parquet(f"{tmp_path}/{name}")
+    unknown = {**files, "A": spark.createDataFrame(files["A"].rdd, files["A"].schema)}
 
     def sorts(frames, **options):
         frame = eddy.spark.join(given.query, frames, partitions=3, **options)
         assert ids(frame) == given.expected()
         return "Sort [" in frame._jdf.queryExecution().executedPlan().toString()
 
-    assert not sorts(frames) and sorts(frames, packed=False)
-    size = sum(eddy.spark.bounded.sizes_of(frames).bytes.values())
-    monkeypatch.setattr(eddy.spark.bounded, "SMALL", size - 1)
-    assert sorts(frames)
-    unknown = spark.createDataFrame(frames["A"].rdd, frames["A"].schema)
-    monkeypatch.setattr(eddy.spark.bounded, "SMALL", 2**40)
-    assert sorts({**frames, "A": unknown}) and not sorts({**frames, "A": unknown}, packed=True)
+    for frames in (files, unknown):
+        assert sorts(frames) and sorts(frames, packed=False) and not sorts(frames, packed=True)
 
 
 def test_packing_takes_few_tasks_and_workers_settle(spark):  # noqa: F811

@@ -23,12 +23,6 @@ from eddy.spark.work import BATCH, Job
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-SMALL = 64 << 20
-"""Bytes of all streams together, as Spark estimates them, that Python workers put in order in their memory.
-
-Every partition could get all rows. Files are estimated by what they have on disk, which may be a tenth of that.
-"""
-
 
 def join(
     query: Query,
@@ -38,7 +32,7 @@ def join(
     kind: str | None = None,
     rows: Mapping[str, float] | None = None,
     sample: float | None = None,
-    packed: bool | None = None,
+    packed: bool = False,
     **policies: Any,
 ) -> DataFrame:
     """The results of a query over whole DataFrames, one for each stream: a DataFrame with the query's columns.
@@ -47,10 +41,11 @@ def join(
     rows are dealt out (`eddy.partition`; ``kind`` asks for one way) is decided at once, by the sizes that Spark's
     statistics or ``rows`` have, and ``partitions``, by default as many as tasks run at once. With ``sample=0.01`` a
     small job looks at that part of the rows first, so that heavy keys get partitions of their own, and slices of time
-    can be chosen. ``packed``: whether Python workers may put their rows in order in memory, which is faster than a sort
-    in the JVM; by default where all streams have at most `SMALL` bytes by Spark's statistics. Windows that count rows,
-    static relations and streams without a time are always sorted.
-    ``policies`` are the options of `Eddy`: plan, routing, migration, feedback, batch_size, joins, seed.
+    can be chosen. ``policies`` are the options of `Eddy`: plan, routing, migration, feedback, batch_size, joins, seed.
+
+    The JVM sorts the rows of a partition, which then go through its engine: memory is bounded by the windows.
+    ``packed=True``, for small data, has Python workers put all their rows in order in memory, which is somewhat faster.
+    Windows that count rows, static relations and streams without a time are sorted all the same.
 
     Rows are taken in order of their time, whatever order the DataFrames have; rows of equal time in the order of the
     query's streams, and rows of one stream and equal time in that of its DataFrame. Where a window counts rows, every
@@ -70,11 +65,8 @@ def join(
         )
     cells = core_count(context) if partitions is None else partitions
     found = {name: sampled(layout, name, frame, sample) for name, frame in frames.items()} if sample else None
-    sizes = sizes_of(frames)
-    weights = sizes.weights if rows is None else dict(rows)
-    partitioning = choose(layout.query, cells, weights, found, kind)
-    if packed is None:
-        packed = sum(sizes.bytes.values()) <= SMALL
+    sizes = sizes_of(frames) if rows is None else dict(rows)
+    partitioning = choose(layout.query, cells, sizes, found, kind)
     packed = packed and query.timed and not (marked or any(s.static for s in query.streams.values()))
     signed = bool(query.minus or query.aggregates)
     arrow, schema = result_schema(query, signed)

@@ -15,31 +15,13 @@ if TYPE_CHECKING:
 
 MOST = 50_000
 """Rows of a sample, at most."""
-UNKNOWN = 2.0**62
-"""The bytes that Spark tells where it knows nothing."""
 
 
-@attrs.frozen
-class Sizes:
-    """What Spark's optimiser estimates of some frames, without a job."""
+def sizes_of(frames: Mapping[str, DataFrame]) -> dict[str, float] | None:
+    """Rows of each frame as Spark's optimiser estimates them, without a job; None where it cannot tell.
 
-    bytes: dict[str, float]
-    rows: dict[str, float]
-    """Of those whose rows it can tell."""
-
-    @property
-    def weights(self) -> dict[str, float] | None:
-        """How large the streams are, compared with each other; None where it cannot tell.
-
-        Without row counts, as for files, bytes stand for rows.
-        """
-        if len(self.rows) == len(self.bytes):
-            return self.rows
-        return None if max(self.bytes.values()) >= UNKNOWN else self.bytes
-
-
-def sizes_of(frames: Mapping[str, DataFrame]) -> Sizes:
-    """Bytes and rows of each frame."""
+    Without row counts, as for files, bytes stand for rows: what is compared are the streams among each other.
+    """
     rows: dict[str, float] = {}
     sizes: dict[str, float] = {}
     for name, frame in frames.items():
@@ -47,7 +29,10 @@ def sizes_of(frames: Mapping[str, DataFrame]) -> Sizes:
         sizes[name] = float(str(statistics.sizeInBytes()))
         if statistics.rowCount().isDefined():
             rows[name] = float(str(statistics.rowCount().get()))
-    return Sizes(sizes, rows)
+    if len(rows) == len(frames):
+        return rows
+    unknown = 2.0**62  # what Spark says where it knows nothing
+    return None if max(sizes.values()) >= unknown else sizes
 
 
 def sampled(layout: Layout, stream: str, frame: DataFrame, fraction: float) -> Any:
