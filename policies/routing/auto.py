@@ -124,6 +124,8 @@ class Auto(Routing):
     """Times ``drift`` by which something has to move."""
     _later: int | None = field(init=False, default=None, repr=False)
     """Events that a feed has to have been the same for a change to pay that was thought of."""
+    _turned: int = field(init=False, default=0, repr=False)
+    """The number of events at which windows have turned over since feed or plan became another."""
     _waiting: bool = field(init=False, default=False, repr=False)
     """A thought was put off: it could not have paid yet."""
     work: tuple[float, float] | None = field(init=False, default=None, repr=False)
@@ -145,6 +147,7 @@ class Auto(Routing):
         self._strictness, self._period = 1.0, min(self.every, FIRST)
         self._barred, self._arrived, self._seen, self._stirred = {}, (), 0, 0
         self._price, self._doubt, self._stirring, self._waiting = 0.0, 1.0, False, False
+        self._turned = 0
         self.account = self._opened()
 
     def wants(self, glance: Glance) -> bool:
@@ -203,30 +206,19 @@ class Auto(Routing):
         self.work = known.matches_in(self._price / 4, self.model), known.all_matches
 
     def _look(self, view: View) -> Choice | None:
-        model, n, events = self.model, len(view.graph.names), view.events
+        model, n = self.model, len(view.graph.names)
         worked, price = seconds_spent(view, model), model.think + n * (n - 1) * model.sample
         now, jitter = Profile.of(view, worked), SHAKEN * self._jitter
         beyond = now.beyond(self._known, model, jitter)
-        self.account.earn(self._worked + worked, price, self._beyond + beyond)
         self._price = price + len(view.steps) * model.change
-        drifted, share, first = False, 0.0, self._again is None and self._known is None
+        self.account.earn(self._worked + worked, price, self._beyond + beyond)
+        first = self._again is None and self._known is None
         filled, self._filled = self._filled, not self._filling(view)  # and from then on they are
-        if self._known is None or self._known.plan != view.plan or not filled:  # it has just begun
-            self._settle(now)
-            self._stirred = events
-            if self._again is None or not filled:
-                self._again = events + turnover(view)
-        else:
-            share = now.drift(self._known, model, jitter)
-            drifted = self._drifted(share)
-            if (
-                drifted and not self._stirring
-            ):  # when the windows have turned over it will have shown what it is
-                self._stirring, self._stirred, self._again = True, events, events + turnover(view)
+        drifted = self._notice(view, now, jitter, filled)
         # Most that is new is seen when windows have turned over; but not where waiting costs more than a change.
         urgent = drifted and beyond / now.events * turnover(view) >= self._price
-        due = self._again is not None and events >= self._again
-        if due and self._considered and self._change is None and share <= self.drift and not self._waiting:
+        due = self._again is not None and view.events >= self._again
+        if due and self._considered and self._change is None and not drifted and not self._waiting:
             due, self._again = False, None  # all is as it was
         called = urgent or due or first
         if called and not urgent and not self._worthwhile(view, now):
@@ -238,24 +230,45 @@ class Auto(Routing):
         self._plan_ahead(view, now, price if called and not thinks else 0.0, beyond / max(worked, 1e-12))
         if not thinks:
             return None
-        self._considered = filled
+        self._considered, self._later = filled, None
         if drifted:  # what a change brought can no longer be told from what the feed has brought
             self._change = None
-        self._later = None
-        choice = self._think(view, now, self._horizon(view), due)
+        choice = self._think(view, now, self._horizon(view))
         self._settle(now)
-        if due:
-            self._again = None
+        if choice is None and drifted:
+            self._doubt = min(2 * self._doubt, DOUBT)
+        self._think_again(view, now, choice)
+        return choice
+
+    def _notice(self, view: View, now: Profile, jitter: float, filled: bool) -> bool:
+        """Whether the feed has become another. It will have shown what it is when the windows have turned over."""
+        begins = self._known is None or self._known.plan != view.plan or not filled
+        drifted = False
+        if self._known is None or begins:
+            self._settle(now)
+        else:
+            drifted = self._drifted(now.drift(self._known, self.model, jitter))
+        if begins or (drifted and not self._stirring):
+            self._stirring, self._stirred = drifted, view.events
+            self._turned = view.events + turnover(view)
+            if self._again is None or not filled:
+                self._again = self._turned
+            self._again = min(self._again, self._turned)
+        return drifted
+
+    def _think_again(self, view: View, now: Profile, choice: Choice | None) -> None:
+        """When: until the windows have turned over, as often as the plan takes as long as it costs; then if a change
+        that was thought of begins to pay."""
         if choice is not None:
             self._known, self._doubt = None, 1.0
-            self._period = min(self.every, FIRST)
-        elif drifted:
-            self._doubt = min(2 * self._doubt, DOUBT)
-        if choice is not None or urgent:
-            self._again = events + turnover(view)
+            self._period = min(self.every, FIRST // 2)
+            self._turned = view.events + turnover(view)
+        self._again = None
+        if view.events < self._turned:
+            spent = self._spent(view, now) - (choice.believed_gain or 0.0 if choice is not None else 0.0)
+            self._again = min(self._turned, view.events + int(self._price / max(spent, 1e-12)))
         elif self._later is not None:
             self._wait(self._later)
-        return choice
 
     def _horizon(self, view: View) -> int:
         """Events within which a change has to pay: a feed that has been the same for long will be for as long again."""
@@ -314,9 +327,9 @@ class Auto(Routing):
         self._known = now
         self._moved = self._stirring = self._waiting = False
 
-    def _think(self, view: View, now: Profile, horizon: int, due: bool) -> Choice | None:
+    def _think(self, view: View, now: Profile, horizon: int) -> Choice | None:
         believed = estimate(view)
-        if due and self._change is not None:
+        if self._change is not None and view.events >= self._turned:
             self._judge(view, believed)
         plan, _ = best(believed, self.model, self.shape, view.pinned)
         if same(plan, view.plan, view.graph) or self._barred.get(plan, 0) > view.events:
@@ -363,6 +376,6 @@ class Auto(Routing):
 
 
 def turnover(view: View) -> int:
-    """Events in which the windows turn over: windows of time when as many have come as rows are live, others on average.
+    """Events in which the windows turn over: those of time when as many have come as rows are live, others on average.
     (A stream that has fallen silent tells nothing by its own arrivals.)"""
     return sum(view.live.values()) + 1
