@@ -46,6 +46,10 @@ if TYPE_CHECKING:
     from eddy.shards_changes import CrewChanges
 
 
+AT_ONCE = 2.0
+"""Batches whose rows a state may have to be filled at once, in an engine that changes its plan by itself."""
+
+
 class Eddy:
     """Runs a query - a join, a set difference, aggregates over them - under a plan that may change at any moment.
 
@@ -82,7 +86,7 @@ class Eddy:
             raise EddyError(f"joins must be 'hash' or 'nested', not {joins!r}")
         self.query = query
         self.routing = _usual(plan) if routing is None else _policy("routing", routing, Routing, None)
-        self.migration = _policy("migration", migration, Migration, Jisc())
+        self.migration = _policy("migration", migration, Migration, _technique(query, self.routing))
         self.feedback = _policy("feedback", feedback, Feedback, NoFeedback())
         self.retractions = _flag("retractions", retractions)
         check_technique(self.migration, query, retractions)
@@ -622,6 +626,13 @@ def _usual(plan: str | None) -> Routing:
     from policies import Auto  # the optimiser's kernels are compiled only where it is needed
 
     return Auto()
+
+
+def _technique(query: Query, routing: Routing) -> Migration:
+    """The migration technique where none is given: an engine that changes its plan by itself, and so more often, fills
+    what is small at once."""
+    decides = routing.period is not None and not (query.minus and routing.joins_only)
+    return Jisc(at_once=AT_ONCE) if decides else Jisc()
 
 
 def _policy(what: str, given: Any, kind: type, default: Any) -> Any:

@@ -28,7 +28,7 @@ SAMPLE = 1024
 FILL = 1 << 14
 """Holes that are filled in one go when all are."""
 
-PORTION = 512
+PORTION = 128
 """And in the first go, where it is not known how much comes of it."""
 
 PATIENCE = 8

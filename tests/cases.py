@@ -54,6 +54,9 @@ TECHNIQUES = [
 ]
 """Every technique that emits results in the order of their latest events, with all that changes what it does."""
 
+ANY_TECHNIQUE = [*TECHNIQUES, *(Jisc(keys, once) for keys in (0, 1) for once in (0.5, 2.0, 100.0))]
+"""And those that are now one of these, now another, by how large windows are beside batches."""
+
 FEEDBACK = [
     NoFeedback(),
     Doe(),

@@ -14,11 +14,11 @@ import time
 from attrs import evolve, fields
 
 from tests import naive
-from tests.cases import TECHNIQUES, Case, make_query, step_events
+from tests.cases import ANY_TECHNIQUE, Case, make_query, step_events
 from tests.checks import check
 from tests.strategies import Pick, large, long, migrating, small
 
-ANY = {"techniques": TECHNIQUES}
+ANY = {"techniques": ANY_TECHNIQUE}
 KINDS = {
     "small": lambda pick: small(
         pick, chunks=pick.choice([0, 0, 20]), rejects=pick.choice([0, 0, 0, 20]), **ANY

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from policies import EagerStairs, Ghm, Gms, Gpt, Jisc, MovingState
 from tests import queries
-from tests.cases import TECHNIQUES, S
+from tests.cases import ANY_TECHNIQUE, S
 from tests.operator_cases import OperatorCase, expected
 from tests.queries import Made, Spec
 from tests.strategies import FIRST_ROWS, PACES, SIZES, Pick, plan, steps
@@ -153,7 +153,7 @@ def make(pick, count, events, sizes, operators, limit, sparse=False, **odds):
     else:
         made = join_query(pick, count, sparse)
     readable = [name for name in made.streams if name not in subtracted]
-    techniques = TECHNIQUES
+    techniques = ANY_TECHNIQUE
     if minus:
         odds, techniques = {**odds, "demotes": 0}, REORDERING
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from policies import Jisc
 from tests import queries
-from tests.cases import FEEDBACK, ROUTING, TECHNIQUES, Case, cut
+from tests.cases import ANY_TECHNIQUE, FEEDBACK, ROUTING, Case, cut
 from tests.checks import BAD
 
 LAZY = [Jisc(), Jisc(), Jisc(), Jisc(1), Jisc(2), Jisc(100)]
@@ -199,7 +199,7 @@ def steps(pick, made, events, sizes, doors=("push", "push_all"), rows=None, pace
 # Cases
 
 
-def make(pick, made, done, limit, techniques=TECHNIQUES, feedback=FEEDBACK):
+def make(pick, made, done, limit, techniques=ANY_TECHNIQUE, feedback=FEEDBACK):
     """The case of a query and its steps, with an engine set up in some way; cut where the oracle would take long."""
     case = Case(
         made.streams,

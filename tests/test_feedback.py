@@ -13,7 +13,7 @@ import eddy
 from eddy import late, suspension
 from policies import Doe, Feedback, HybMig, Jisc, Mns, NoFeedback
 from stairs import Stair
-from tests.cases import TECHNIQUES
+from tests.cases import ANY_TECHNIQUE
 from tests.strategies import Pick, tree
 
 TIRELESS = Mns(restraint=False)
@@ -60,7 +60,7 @@ def test_feedback_changes_no_result(seed, monkeypatch):
     windows = [eddy.Rows, eddy.Range, lambda n: eddy.Tumbling(rows=n)]
     query = clique(names, lambda _: pick.choice(windows)(pick.integer(5, 80)))
     options = {
-        "migration": pick.choice(TECHNIQUES),
+        "migration": pick.choice(ANY_TECHNIQUE),
         "joins": pick.choice(["hash", "hash", "nested"]),
         "retractions": pick.chance(20),
         "batch_size": pick.choice([16, 4096]),
@@ -364,7 +364,7 @@ def test_statistics_follow_the_plan_at_once():
     assert engine.push("C", {"ts": [3], "y": [8]}).rows.tolist() == [[1, 0, 1]]
 
 
-@pytest.mark.parametrize("technique", TECHNIQUES, ids=repr)
+@pytest.mark.parametrize("technique", ANY_TECHNIQUE, ids=repr)
 def test_counters_go_on_after_every_technique(technique):
     """Also where another plan has run apart and takes over with rows of its own."""
     engine = three(TIRELESS, window=20, migration=technique)
@@ -407,7 +407,7 @@ def test_rows_are_woken_by_composites_that_a_demotion_brings_back():
         assert len(engine.push("W", {"a": [1], "b": [8]})) == 1, policy
 
 
-@pytest.mark.parametrize("technique", TECHNIQUES, ids=repr)
+@pytest.mark.parametrize("technique", ANY_TECHNIQUE, ids=repr)
 def test_judging_goes_on_after_every_technique(technique):
     """Nothing is judged while two plans run; when one is left, rows wait again."""
     columns = {"A": ["ts", "x", "y"], "B": ["ts", "x"], "C": ["ts", "y"]}

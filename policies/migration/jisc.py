@@ -25,11 +25,11 @@ class Jisc(Migration):
 
     Being lazy spares a pause that grows with the windows. Where these are no longer than ``at_once`` batches there is
     no such pause to spare, and filling key by key would take several times as long: such STAIRs are filled at the
-    change, unless they turn out to hold more composites than that.
+    change, unless they turn out to hold more composites than that. With 0 nothing is, as in the paper.
     """
 
     background: int = field(default=0)
-    at_once: float = field(default=2.0)
+    at_once: float = field(default=0.0)
 
     @background.validator
     def _check(self, attribute: Any, value: Any) -> None:
@@ -43,7 +43,7 @@ class Jisc(Migration):
         """The new plan takes over; what is small is filled now."""
         few = int(self.at_once * change.batch)
         for stair in change.shift():
-            if stair.rows_before <= few:
+            if 0 < stair.rows_before <= few:
                 stair.fill_up_to(few)
 
     def work(self, change: Change) -> None:
