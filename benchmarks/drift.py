@@ -52,6 +52,8 @@ class Outcome:
     """Plan changes of each policy."""
     noise: float = 0.0
     """By what share twins of the same plan differ."""
+    first: str | None = None
+    """The plan that policies began with, if it was given: the best, by short trials."""
 
     @property
     def clairvoyant(self) -> Seconds:
@@ -149,7 +151,7 @@ def race(drift: Drift, events: int, policies: Sequence[str]) -> Outcome:
     totals = {name: [float(spent[name, k].sum()) for k in range(twins)] for name in (*fixed, *policies)}
     sides = {name: spent[name, totals[name].index(min(totals[name]))] for name in totals}
     noise = max(max(totals[plan]) / min(totals[plan]) - 1 for plan in fixed)
-    return Outcome(sides, fixed, changes, noise)
+    return Outcome(sides, fixed, changes, noise, first)
 
 
 def measure(make: Callable[[], Drift], report: Report) -> None:
@@ -173,7 +175,8 @@ def measure(make: Callable[[], Drift], report: Report) -> None:
 def _reach(feed: Drift, outcome: Outcome, report: Report) -> None:
     changes = f"{outcome.changes['Auto']} changes"
     if feed.still:
-        slower = 100 * (1 / outcome.of_best_single("Auto") - 1)
+        assert outcome.first is not None
+        slower = 100 * float(outcome.sides["Auto"].sum() / outcome.sides[outcome.first].sum() - 1)
         note = f"{changes}; twins of one plan differ by up to {100 * outcome.noise:.1f} %"
         report.reach(f"{feed.name}: Auto slower than the best plan, kept", slower, "%", 1.0, note=note)
         return

@@ -233,7 +233,9 @@ class Auto(Routing):
         self._considered, self._later = filled, None
         if drifted:  # what a change brought can no longer be told from what the feed has brought
             self._change = None
-        choice = self._think(view, now, self._horizon(view))
+        # What is seen while windows turn over holds until they have.
+        horizon = self._horizon(view) if due or first else max(1, self._turned - view.events)
+        choice = self._think(view, now, horizon)
         self._settle(now)
         if choice is None and drifted:
             self._doubt = min(2 * self._doubt, DOUBT)
