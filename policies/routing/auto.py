@@ -29,8 +29,6 @@ SHAKEN = 3.0
 """Times by which matches have to differ more than they do anyway from one glance to the next."""
 DOUBT = 4.0
 """Times as much has to move, at the most, after thoughts that changed nothing."""
-WORTH = 1.0
-"""Times as much as a thought and a change cost the plan has to take before these are worth it."""
 LOOK = 12
 """Steps in whose time a look is taken, apart from those of the plan."""
 
@@ -56,8 +54,11 @@ class Auto(Routing):
     rows and matches there were; it looks closer where these have changed, and else up to eight times as rarely, or more
     rarely still where looks would take more than half of a share of ``overhead`` of the time. A look compares what the
     steps of the plan count with the time of the last decision (not of the last look, or slow drift would hide). Where
-    something has moved by a share of ``drift``, two looks in a row, or by much at once, it thinks; else as often as the
-    other half of ``overhead`` allows. Time is the cost model's: by the clock no two runs would decide alike.
+    something has moved by a share of ``drift``, two looks in a row, or by much at once, it thinks when the windows have
+    turned over; sooner if the plan takes so much longer than it did that waiting would cost more than a thought and a
+    change; and not before these can pay, since no plan can save more than this one takes. Thoughts that changed nothing
+    make it less easily roused. Where nothing moves it thinks as often as the other half of ``overhead`` allows. Time is
+    the cost model's: by the clock no two runs would decide alike.
 
     *What it thinks.* Fan-outs of pairs by index sampling, whether the plan joins them or not; composites of the plan
     itself as counted; the cheapest plan by dynamic programming over trees and orderings, and from there by keeping or
@@ -65,7 +66,8 @@ class Auto(Routing):
     believed.
 
     *When it acts.* If the part of the plan that would change gets cheaper by a share of ``gain``, and the change is
-    paid back before it looks again, or before the windows turn over. Then the change is judged, by what is known of
+    paid back before it looks again, before the windows turn over, or in as many events as the feed has been the same.
+    When the windows have turned over the change is judged, by what is known of
     both plans by now. If it did not bring half of what was believed, twice the gain is asked for from then on, and the
     plan has to wait; and what it cost beyond what it brought is a loss. No change is made while losses are more than a
     share of ``regret`` of all time. So there is a bound on what a wrong model, or a feed that mocks it, can cost: see
@@ -83,7 +85,7 @@ class Auto(Routing):
     _known: Profile | None = field(init=False, default=None, repr=False)
     """As at the last decision; None until the plan has run for a while."""
     _again: int | None = field(init=False, default=None, repr=False)
-    """The number of events at which it thinks in any case: the windows have turned over since the last decision."""
+    """The number of events at which it thinks, if anything can come of it."""
     _worked: float = field(init=False, default=0.0, repr=False)
     """Seconds of work since the last look, about."""
     _beyond: float = field(init=False, default=0.0, repr=False)
@@ -278,7 +280,7 @@ class Auto(Routing):
 
     def _worthwhile(self, view: View, now: Profile) -> bool:
         """Whether a thought, and a change, can pay: no other plan can save more than this one takes."""
-        return self._spent(view, now) * self._horizon(view) > WORTH * self._price
+        return self._spent(view, now) * self._horizon(view) > self._price
 
     def _spent(self, view: View, now: Profile) -> float:
         """Seconds an event that the steps of the plan take."""
@@ -288,7 +290,7 @@ class Auto(Routing):
         """Think when the feed has been the same for so long that it may pay."""
         self._settle(now)
         self._change = None
-        self._wait(int(WORTH * self._price / self._spent(view, now)))
+        self._wait(int(self._price / self._spent(view, now)))
 
     def _wait(self, events: int) -> None:
         """Think when the feed has been the same for so many events."""
