@@ -112,7 +112,8 @@ class Eddy:
         self._events = self._results = self._migrations = 0
         self._seconds = 0.0
         """Time spent on batches."""
-        self._batches = 0
+        self._batches = self._loaded = 0
+        """Batches since it was made; events from before, in the snapshot that it was loaded from."""
         self._handout = Handout()
         self._inside = threading.RLock()
         """Whoever is in the engine has it: there may be one at a time."""

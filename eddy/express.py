@@ -89,8 +89,8 @@ class Express:
         """Take a batch in, as `Eddy._take` and `Eddy._route` would. While others work on it, it is written down."""
         engine = self._engine
         handout, start = engine._handout, time.perf_counter()
+        handout.make_way()
         try:
-            handout.make_way()
             if not lane.begin(handles, held, engine._intake.now, handout.next_ring):
                 self._refused(opened)
                 return None

@@ -112,7 +112,7 @@ class Migrations:
     def _change(self, plan: Plan) -> Change:
         engine = self._engine
         chronicle = Chronicle(type(engine.migration).__name__, engine._plan, plan, engine._events)
-        batch = engine._events / max(1, engine._batches)
+        batch = (engine._events - engine._loaded) / engine._batches if engine._batches else 0.0
         return Change(plan, chronicle, engine._router, engine._numbers, engine._workshop.box, batch)
 
     # -- going on --------------------------------------------------------------------------------------------------

@@ -62,7 +62,8 @@ class CrewChanges:
         each: list[Callable[[], float]] = []
         try:
             for shard in self._crew.shards:
-                shard.engine._events = self._engine._events
+                shard.engine._events, shard.engine._loaded = self._engine._events, self._engine._loaded
+                shard.engine._batches = self._engine._batches
                 each.append(shard.engine._change(plan))
         except BaseException as error:
             self._engine._broken = error
@@ -83,7 +84,8 @@ class CrewChanges:
         self._engine._handout.seal()
         for shard in self._crew.shards:
             if len(shard.events):
-                shard.engine._events = self._engine._events
+                shard.engine._events, shard.engine._loaded = self._engine._events, self._engine._loaded
+                shard.engine._batches = self._engine._batches
                 shard.engine._changes.work(shard.made)
 
     def finish(self) -> None:

@@ -241,7 +241,8 @@ def _restore(engine: Eddy, saved: Saved, file: SnapshotFile) -> None:
     router = engine._router
     with file.reading():
         counters = saved.counters
-        engine._events, engine._results = counters["events"], counters["results"]
+        engine._events = engine._loaded = counters["events"]
+        engine._results = counters["results"]
         engine._migrations, router.filled_before = counters["migrations"], counters["keys_filled"]
         decided, router.composites_built = counters["decided"], counters["composites_built"]
     engine._steering.resume(decided)

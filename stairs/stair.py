@@ -74,6 +74,8 @@ class Stair(Ring):
         """Called before keys are demoted."""
         self._keys_filled = 0
         self._too_large = 0
+        self._roomy = False
+        """It was opened with more room than it may need, and has had holes since."""
         if not self.leaf:
             self._ages = np.empty((AGES, 1 + len(streams)), np.int64)
             self.meta[AGES_AT] = address_of(self._ages)
@@ -139,7 +141,7 @@ class Stair(Ring):
 
     def fill_later(self, holes: Holes) -> None:
         """Have these holes (the STAIR is empty)."""
-        self.holes = holes
+        self.holes, self._roomy = holes, True
         self.close_if_done()
 
     def close_if_done(self) -> None:
@@ -147,9 +149,8 @@ class Stair(Ring):
         if self.holes is not None and self.holes.done:
             self._keys_filled += self.holes.filled
             self.holes = None
-            self._too_large = (
-                PATIENCE - 1
-            )  # room was made for as many composites as rows: the next review knows better
+            if self._roomy:  # room was made for as many composites as rows: the next review knows better
+                self._roomy, self._too_large = False, PATIENCE - 1
 
     # -- a batch -------------------------------------------------------------------------------------------------
 
@@ -302,7 +303,7 @@ class Stair(Ring):
         stop, portion = self.tail + composites, PORTION
         while self.holes is not None and not self.holes.passed and self.tail <= stop:
             self.settle(portion)
-            portion *= 2
+            portion = min(2 * portion, FILL)
         capacity = power_of_two(2 * (self.tail - self.low))
         if self.holes is None and capacity < self.capacity:  # what probes it has less to go through
             self.resize(capacity)

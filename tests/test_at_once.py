@@ -7,6 +7,7 @@ import pytest
 
 import eddy
 from policies import Auto, Card, Jisc
+from stairs.stair import FILL, Stair
 
 OLD, NEW = "(A B) C", "A (B C)"
 
@@ -50,6 +51,56 @@ def test_a_state_that_turns_out_large_is_left_half_filled():
     for batch in batches(3, 200, 500, seed=9):
         found, wanted = (sorted(map(tuple, e.push_all(batch).rows.tolist())) for e in (engine, still))
         assert found == wanted and found
+
+
+def test_with_threads_batches_are_counted_as_with_one():
+    """Shards are told of plan changes only: what they take for the usual batch is the engine's."""
+    for threads in (1, 2):
+        engine = begun(5_000, 100, 5_000, migration=Jisc(at_once=2.0), threads=threads)
+        engine.migrate(NEW)
+        assert not engine.statistics().complete
+
+
+def test_after_a_restart_batches_are_counted_anew(tmp_path):
+    """Events from before the snapshot came in batches that nobody has counted."""
+    engine = begun(2_000, 1_000, 5_000, migration=Jisc(at_once=2.0))
+    engine.save(tmp_path / "snapshot")
+    again = eddy.Eddy.load(tmp_path / "snapshot", migration=Jisc(at_once=2.0))
+    again.settle()
+    again.push_all(next(batches(1, 20, 5_000)))
+    again.migrate(NEW)
+    assert not again.statistics().complete
+
+
+def test_what_lies_above_a_large_state_is_not_filled_either():
+    """It would have to make all of it: only the lowest state is begun with."""
+    names = "ABCD"
+    streams = {name: eddy.Stream({"x": "int64"}, window=eddy.Rows(1_000)) for name in names}
+    engine = eddy.Eddy(
+        eddy.Query(streams, where=["A.x = B.x", "B.x = C.x", "C.x = D.x"]),
+        "((A B) C) D",
+        migration=Jisc(at_once=2.0),
+    )
+    random = np.random.default_rng(3)
+    for _ in range(4):
+        rows = {name: {"x": random.integers(0, 200, 500)} for name in "BCD"}
+        engine.push_all({"A": {"x": random.integers(1_000, 9_000, 500)}, **rows})
+    engine.migrate("A (B (C D))")
+    filled = {stair.streams: stair.keys_filled for stair in engine.statistics().stairs}
+    assert 0 < filled["C", "D"] < 200 and filled["B", "C", "D"] == 0
+
+
+def test_a_large_window_is_filled_in_portions_of_bounded_size():
+    """However many rows there are, a portion asks for no more room than there are holes in it."""
+    engine = begun(200_000, 50_000, 1 << 40, migration=Jisc(at_once=1e6))
+    asked = []
+    stair_settle = Stair.settle
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            Stair, "settle", lambda self, budget: asked.append(budget) or stair_settle(self, budget)
+        )
+        engine.migrate(NEW)
+    assert engine.statistics().complete and max(asked) == FILL
 
 
 def test_a_state_that_is_filled_at_once_has_no_more_slots_than_it_needs():

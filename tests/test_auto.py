@@ -204,6 +204,24 @@ def test_what_deciding_takes_is_bounded(overhead, restless):
     assert account.thinking >= (2 if restless else 1) * price
 
 
+def test_a_feed_that_went_back_and_changed_again_is_noticed_again():
+    """That nothing has come of the first time does not close its eyes to the second."""
+    world, auto = World(lies=False), Auto(shape="bushy", every=65_536)
+    auto.begin(world.graph.names, 0)
+
+    def look(times):
+        seen = world.view()
+        auto.choose(evolve(seen, steps=tuple(evolve(s, matches=int(times * s.matches)) for s in seen.steps)))
+
+    for times in [1.0] * 6 + [0.3, 0.3] + [1.0] * 6:
+        look(times)
+    assert not auto._stirring
+    before = auto.account.thinking
+    for _ in range(6):
+        look(0.3)
+    assert auto.account.thinking > before
+
+
 def test_where_much_is_asked_for_it_stays():
     """The same engine and feed as above, but no change is worth so much."""
     engine = eddy.Eddy(query(), routing=Auto(model=CostModel(change=1e6)))

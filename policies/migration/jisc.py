@@ -45,6 +45,8 @@ class Jisc(Migration):
         for stair in change.shift():
             if 0 < stair.rows_before <= few:
                 stair.fill_up_to(few)
+                if stair.holes is not None:  # what lies above would have to fill the rest of it
+                    break
 
     def work(self, change: Change) -> None:
         """Spend the budget on the lowest STAIRs first: those above are filled from them."""

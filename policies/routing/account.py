@@ -8,7 +8,7 @@ batches so far, all by the model's clock:
   ``STOCK`` + ``CREDIT`` thoughts, and a look of either kind. (To pay as much for a thought as was lost without one is
   what one does who rents skis until the rent has reached the price: at worst twice of what would have been best.);
 - changes of plan that brought less than they cost, as it was seen when the windows had turned over, have cost no more
-  than ``regret`` * W together, and the last one of them.
+  than ``regret`` * W together, and the last one of them. (A change that another follows before is not judged.)
 """
 
 from __future__ import annotations

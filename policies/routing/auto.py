@@ -148,7 +148,7 @@ class Auto(Routing):
         self._jitter = self._last = 0.0
         self._strictness, self._period = 1.0, min(self.every, FIRST)
         self._barred, self._arrived, self._seen, self._stirred = {}, (), 0, 0
-        self._price, self._doubt, self._stirring, self._waiting = 0.0, 1.0, False, False
+        self._price, self._doubt, self._stirring, self._waiting, self._later = 0.0, 1.0, False, False, None
         self._turned = 0
         self.account = self._opened()
 
@@ -221,14 +221,14 @@ class Auto(Routing):
         urgent = drifted and beyond / now.events * turnover(view) >= self._price
         due = self._again is not None and view.events >= self._again
         if due and self._considered and self._change is None and not drifted and not self._waiting:
-            due, self._again = False, None  # all is as it was
+            due, self._again, self._stirring = False, None, False  # all is as it was
         called = urgent or due or first
-        if called and not urgent and not self._worthwhile(view, now):
-            called = False
-            if due:
-                self._put_off(view, now)
+        worth = urgent or self._worthwhile(view, now)
+        if due and not worth:
+            self._put_off(view, now)
+        called = called and worth
         self.account.look(self._look_price(view), called or self._moved)
-        thinks = self.account.think(price, called, urgent)
+        thinks = worth and self.account.think(price, called, urgent)
         self._plan_ahead(view, now, price if called and not thinks else 0.0, beyond / max(worked, 1e-12))
         if not thinks:
             return None
@@ -236,7 +236,8 @@ class Auto(Routing):
         if drifted:  # what a change brought can no longer be told from what the feed has brought
             self._change = None
         # What is seen while windows turn over holds until they have.
-        horizon = self._horizon(view) if due or first else max(1, self._turned - view.events)
+        turned = first or view.events >= self._turned
+        horizon = self._horizon(view) if turned else self._turned - view.events
         choice = self._think(view, now, horizon)
         self._settle(now)
         if choice is None and drifted:
@@ -318,6 +319,8 @@ class Auto(Routing):
         """Whether the feed has changed: by much, or twice in a row by a little. In calm it looks ever more rarely."""
         if share <= self._doubt * self.drift:
             self._moved = False
+            if self._calm == CALM:
+                self._doubt = max(1.0, self._doubt / 2)
             self._calm = min(2 * self._calm, CALM)
             return False
         before, self._moved = self._moved, True
