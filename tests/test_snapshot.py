@@ -168,7 +168,7 @@ def test_policies_are_given_anew_and_asked_in_time(tmp_path):
     assert header["policies"] == {"routing": "Asked", "migration": "Jisc", "feedback": "NoFeedback"}
     routing = Asked()
     loaded = eddy.Eddy.load(tmp_path / "engine.eddy", routing=routing)
-    assert (loaded.routing, loaded.migration) == (routing, Jisc())
+    assert (loaded.routing, loaded.migration) == (routing, Jisc(at_once=2.0))
     for i in range(14):
         loaded.push("A", {"x": [i]})
     assert engine.routing.at == [10] and routing.at == [20]
