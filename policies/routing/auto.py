@@ -124,6 +124,8 @@ class Auto(Routing):
     """It has, and there was no thought since."""
     _doubt: float = field(init=False, default=1.0, repr=False)
     """Times ``drift`` by which something has to move."""
+    _rate: float = field(init=False, default=0.0, repr=False)
+    """Seconds an event at the last look."""
     _later: int | None = field(init=False, default=None, repr=False)
     """Events that a feed has to have been the same for a change to pay that was thought of."""
     _turned: int = field(init=False, default=0, repr=False)
@@ -164,7 +166,7 @@ class Auto(Routing):
         self._shake(glance, known)
         self._seen += glance.events
         beyond = known.seconds_beyond(glance, self.model)
-        worked = self._worked + known.seconds * glance.events + beyond
+        worked = self._worked + self._rate * glance.events
         due = self._again is not None and self._seen >= self._again
         if worked >= self._latest or (due and worked >= self._earliest):
             return True
@@ -202,8 +204,8 @@ class Auto(Routing):
         soon = most if self._again is None else self._again - events
         if self._stirring:  # it may become urgent at any time
             soon = min(soon, FIRST // 2)
-        if soon <= 0 and known.seconds > 0:
-            soon = int(min((self._earliest - self._worked) / known.seconds, float(most)))
+        if soon <= 0:
+            soon = int(min((self._earliest - self._worked) / max(self._rate, 1e-12), float(most)))
         self._period = min(most, max(soon, FIRST // 4))
         self.work = known.matches_in(self._price / 4, self.model), known.all_matches
 
@@ -212,7 +214,7 @@ class Auto(Routing):
         worked, price = seconds_spent(view, model), model.think + n * (n - 1) * model.sample
         now, jitter = Profile.of(view, worked), SHAKEN * self._jitter
         beyond = now.beyond(self._known, model, jitter)
-        self._price = price + len(view.steps) * model.change
+        self._price, self._rate = price + len(view.steps) * model.change, now.seconds
         self.account.earn(self._worked + worked, price, self._beyond + beyond)
         first = self._again is None and self._known is None
         filled, self._filled = self._filled, not self._filling(view)  # and from then on they are
@@ -240,7 +242,7 @@ class Auto(Routing):
         horizon = self._horizon(view) if turned else self._turned - view.events
         choice = self._think(view, now, horizon)
         self._settle(now)
-        if choice is None and drifted:
+        if choice is None and self._later is None and drifted:
             self._doubt = min(2 * self._doubt, DOUBT)
         self._think_again(view, now, choice)
         return choice
