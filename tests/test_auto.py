@@ -222,6 +222,24 @@ def test_a_feed_that_went_back_and_changed_again_is_noticed_again():
     assert auto.account.thinking > before
 
 
+def test_time_is_reckoned_by_what_events_take_now():
+    """Where they take less than when it last decided it would else look too soon, again and again, and spend on looks
+    what it saves for a thought."""
+    world, auto = World(lies=False), Auto(shape="bushy")
+    auto.begin(world.graph.names, 0)
+
+    for _ in range(4):
+        auto.choose(world.view(4_096))
+    now = auto._rate
+    auto._known, auto._again = evolve(auto._known, seconds=40 * now), None
+    auto._earliest = auto._latest = 9.5 * 4_095 * now
+    rows = (1_365,) * 3
+    waited = 0
+    while not auto.wants(Glance(4_095, rows, 0)):
+        waited += 1
+    assert waited == 9
+
+
 def test_where_much_is_asked_for_it_stays():
     """The same engine and feed as above, but no change is worth so much."""
     engine = eddy.Eddy(query(), routing=Auto(model=CostModel(change=1e6)))
