@@ -24,7 +24,7 @@ class Jisc(Migration):
     (HybMig, 3.4).
 
     Being lazy spares a pause that grows with the windows. Where these are no longer than ``at_once`` batches there is
-    no such pause to spare, and filling key by key would take several times as long: such STAIRs are filled at the
+    no such pause to spare, and filling key by key would take longer: such STAIRs are filled at the
     change, unless they turn out to hold more composites than that. With 0 nothing is, as in the paper.
     """
 
