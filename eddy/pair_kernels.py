@@ -7,7 +7,7 @@ from pathlib import Path
 import numba as nb
 import numpy as np
 
-from stairs.kernel import FINGERPRINT, fingerprint, kernel
+from stairs.kernel import FINGERPRINT, fingerprint, kernel, part
 from stairs.layout import LONGS, NEXT, SHIFT
 from stairs.probe_kernels import bucket_of
 from stairs.program_kernels import state_at
@@ -20,15 +20,26 @@ BASE, SOURCE, FROM, TARGET, TO = range(5)
 leaf in which they are looked up, and its stream; leaves by the address of their meta."""
 
 
+@part
+def drawn(seed, number, below):  # type: ignore[no-untyped-def]
+    """A number by chance: splitmix64, of which the upper half is spread over the numbers below a bound."""
+    mixed = np.uint64(seed) + np.uint64(number + 1) * np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed ^= mixed >> np.uint64(31)
+    return np.int64(((mixed >> np.uint64(32)) * np.uint64(below)) >> np.uint64(32))
+
+
 @kernel(
-    nb.void(nb.int64[:, ::1], nb.float64[::1], LONGS, LONGS, LONGS, nb.float64[:, ::1]),
+    nb.void(nb.int64[:, ::1], nb.int64, LONGS, LONGS, LONGS, nb.float64[:, ::1]),
     stamp=STAMP,
     makes_arrays=True,
 )
-def count_pairs(pairs, chances, lows, counts, limits, found):  # type: ignore[no-untyped-def]
+def count_pairs(pairs, seed, lows, counts, limits, found):  # type: ignore[no-untyped-def]
     """For each pair the rows that were looked up, what they found, and the sum of the squares of that.
 
-    ``limits``: rows that are looked up; how many if these find less than the third number; matches that are enough.
+    Rows are drawn by chance, from ``seed``, where not all are taken. ``limits``: rows that are looked up; how many if
+    these find less than the third number; matches that are enough.
     """
     few, many, hardly, enough = limits[0], limits[1], limits[2], limits[3]
     for p in range(pairs.shape[0]):
@@ -39,7 +50,7 @@ def count_pairs(pairs, chances, lows, counts, limits, found):  # type: ignore[no
         size = few
         total, squares, taken = 0, 0.0, 0
         while taken < min(size, live) and total < enough:
-            row = low + (taken if live <= size else np.int64(chances[taken] * live))
+            row = low + (taken if live <= size else drawn(seed, taken, live))
             taken += 1
             if base[np.uint64(row & (base.shape[0] - 1)), NEXT] != np.int32(row):  # else nobody can find it
                 key = key_at(source, np.uint64(row & (source.shape[0] - 1)))

@@ -122,10 +122,11 @@ class Sampler:
             limits = np.array(
                 (SAMPLE // 2, WIDE // 4, HARDLY // 2, ENOUGH // 2)
             )  # each is seen from two sides
-            chances = np.random.default_rng(self._seed).random(WIDE)
+            first, events = self._seed
+            seed = (first * 0x2545F4914F6CDD1D + events) & 0x7FFFFFFFFFFFFFFF
             table = np.array([job for _, job in jobs], np.int64)
             told = np.empty((len(jobs), 3))
-            count_pairs(table, chances, self._lows, self._counts, limits, told)
+            count_pairs(table, seed, self._lows, self._counts, limits, told)
             for ((a, b), _), (taken, total, squares) in zip(jobs, told.tolist(), strict=True):
                 if taken:
                     # Where all were looked up it is exact; else, as if one row more had found one match.

@@ -88,7 +88,7 @@ class Watch:
         self._seconds, self._batches = engine._seconds, engine._batches
         if not engine.query.minus:
             for program in engine._router.programs:
-                self._counted[program] = program.counts
+                self._counted[program] = program.tally
             self._matched = engine._router.matches_made
 
     def peek(self, pinned: tuple[str, ...]) -> View:
@@ -152,9 +152,7 @@ class Watch:
         """The steps of the plan that runs, since it was bound to its STAIRs or since the last look."""
         found: dict[Label, tuple[int, int, float]] = {}
         for program in self._engine._router.programs:
-            counts = program.counts
-            if since and (before := self._counted.get(program)) is not None:
-                counts -= before
+            counts = program.counts(self._counted.get(program) if since else None)
             steps: dict[Label, tuple[int, int, float]] = {}
             for (step, share), counted in zip(self._labels_of(program), counts.tolist(), strict=True):
                 if step is not None:

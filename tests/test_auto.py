@@ -156,7 +156,7 @@ def test_a_change_that_did_not_bring_what_was_believed_makes_it_stricter():
     """Twice the gain is asked for, and the plan has to wait."""
     world, auto = World(), Auto(shape="bushy", regret=math.inf)
     assert world.run(auto, 40) > 1
-    assert auto._strictness > 1.0 and auto._barred
+    assert auto._trials.strictness > 1.0 and auto._trials._barred
 
 
 @pytest.mark.parametrize("regret", [0.0, 0.02, 0.2])
@@ -230,9 +230,9 @@ def test_time_is_reckoned_by_what_events_take_now():
 
     for _ in range(4):
         auto.choose(world.view(4_096))
-    now = auto._rate
+    now = auto._attention.rate
     auto._known, auto._again = evolve(auto._known, seconds=40 * now), None
-    auto._earliest = auto._latest = 9.5 * 4_095 * now
+    auto._attention.earliest = auto._attention.latest = 9.5 * 4_095 * now
     rows = (1_365,) * 3
     waited = 0
     while not auto.wants(Glance(4_095, rows, 0)):

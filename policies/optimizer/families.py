@@ -18,8 +18,8 @@ def improved(
     array: NDArray[np.float64],
     kept: Iterable[Iterable[str]],
     fixed: Iterable[Iterable[str]],
-) -> Orders | Tree:
-    """A plan that keeps composites of these sets, but for those that do not pay, and of others that do.
+) -> tuple[Orders | Tree, float]:
+    """A plan that keeps composites of these sets, but for those that do not pay, and of others that do; its cost.
 
     ``fixed`` ones stay. For as many streams as an estimate has a table for.
     """
@@ -36,7 +36,7 @@ def improved(
     rows = {}
     for part, *visits in orders[: n + count - 1].tolist():
         rows[part] = visits[: visits.index(0)] if 0 in visits else visits
-    return _plan(estimate, rows, everything)
+    return _plan(estimate, rows, everything), float(room[0][0])
 
 
 def _plan(estimate: Estimate, rows: dict[int, list[int]], everything: int) -> Orders | Tree:
@@ -62,7 +62,8 @@ def _visit(estimate: Estimate, mask: int) -> Visit:
 def _tree(estimate: Estimate, rows: dict[int, list[int]], both: int) -> Tree:
     if not both & (both - 1):
         return estimate.graph.names[both.bit_length() - 1]
-    left = next(part for part, (other,) in rows.items() if part | other == both)
+    # The first stream is on the left, as in the trees of a search.
+    left = next(part for part, (other,) in rows.items() if part | other == both and part & both & -both)
     return _tree(estimate, rows, left), _tree(estimate, rows, both ^ left)
 
 

@@ -173,7 +173,8 @@ def family_seconds(family, count, facts, query, model, cost, work, orders):  # t
 
 @kernel(nb.int64(LONGS, nb.int64, LONGS, FACTS, QUERY, FLOATS, FLOATS, LONGS, ORDERS), stamp=STAMP)
 def improve(family, count, fixed, facts, query, model, cost, work, orders):  # type: ignore[no-untyped-def]
-    """Drop or add one composite after the other while that makes the plan cheaper; how many sets there are then.
+    """Drop or add one composite after the other while that makes the plan cheaper; how many sets there are then, and
+    in `cost[0]` what the plan costs.
 
     Sets in `fixed` stay. An added composite is made of two parts of some set, or of more where there are few.
     """
@@ -210,7 +211,7 @@ def improve(family, count, fixed, facts, query, model, cost, work, orders):  # t
                 if seconds < least:
                     best, least, add = count, seconds, both
         if best < 0 or least > now * (1.0 - 1e-9):
-            family_seconds(family, count, facts, query, model, cost, work, orders)
+            cost[0] = family_seconds(family, count, facts, query, model, cost, work, orders)
             return count
         if add:
             family[count] = add

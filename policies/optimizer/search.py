@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from policies.optimizer.estimate import EXACT, Estimate
+from policies.optimizer.estimate import EXACT, Estimate, connections
 from policies.optimizer.exact import Space
 from policies.optimizer.facts import query_of
 from policies.optimizer.families import composites, improved
@@ -32,34 +32,49 @@ def best(
     """
     if shape not in SHAPES:
         raise ValueError(f"shape must be one of {', '.join(SHAPES)}, not {shape!r}")
-    units = pin(estimate.graph.names, pinned)
-    whole = len(units) == len(estimate.graph.names)
-    array = model.array(estimate)
-    found: list[Tree | Orders] = []
+    units, array = pin(estimate.graph.names, pinned), model.array(estimate)
+    whole, few = len(units) == len(estimate.graph.names), len(estimate.graph.names) <= EXACT
+    if shape == "orderings" and not whole:
+        raise ValueError("a plan of orderings cannot have a pinned sub-plan")
     tree: Tree = units[0]
     if len(units) > 1 and shape in ("bushy", "any"):
         tree = _bushy(estimate, array, units)
     elif len(units) > 1 and shape == "left-deep":
         tree = _left_deep(estimate, array, units)
-    elif shape == "orderings" and not whole:
-        raise ValueError("a plan of orderings cannot have a pinned sub-plan")
-    if shape != "orderings":
-        found.append(tree)
-    few = len(units) - 1 <= ORDERED  # then the best orderings are where the second search for "any" begins
-    if whole and (shape == "orderings" or (shape == "any" and not few)):
-        found.append(orderings(estimate, array))
-    if shape == "any" and len(estimate.graph.names) <= EXACT and len(units) > 1:
-        fixed = [both for unit in units for both in composites(unit)]
-        found += [improved(estimate, array, kept, fixed) for kept in (composites(tree), fixed)]
+    if shape == "any" and few and len(units) > 1:
+        text = show(_any(estimate, array, tree, units))
+        return text, _seconds_of(text, estimate, array)
+    found: list[Tree | Orders] = [] if shape == "orderings" else [tree]
+    if whole and shape in ("orderings", "any"):
+        found.append(orderings(estimate, array)[0])
     texts = [show(plan) for plan in found]
-    costs = [seconds(steps_of(text, estimate.graph), estimate, array) for text in texts]
+    costs = [_seconds_of(text, estimate, array) for text in texts]
     at = costs.index(min(costs))
     return texts[at], costs[at]
 
 
+def _any(estimate: Estimate, array: NDArray[np.float64], tree: Tree, units: list[Tree]) -> Tree | Orders:
+    """The best tree, and a plan without composites, each with what is better dropped or added; the cheaper of the two.
+
+    Their costs are the kernel's: to follow the steps of each would take longer than to find it.
+    """
+    fixed = [both for unit in units for both in composites(unit)]
+    found = [improved(estimate, array, kept, fixed) for kept in (composites(tree), fixed)]
+    # Where there are more others than it orders exactly, the best orderings are not where the second search begins.
+    if len(units) == len(estimate.graph.names) > ORDERED + 1:
+        found.append(orderings(estimate, array))
+    if not connections(estimate.graph)[1][-1]:  # then each kernel adds its own price for cross products
+        return min((plan for plan, _ in found), key=lambda plan: _seconds_of(show(plan), estimate, array))
+    return min(found, key=lambda each: each[1])[0]
+
+
 def cost_of(plan: str, estimate: Estimate, model: CostModel) -> float:
     """Seconds per event that the joins of a plan take."""
-    return seconds(steps_of(plan, estimate.graph), estimate, model.array(estimate))
+    return _seconds_of(plan, estimate, model.array(estimate))
+
+
+def _seconds_of(plan: str, estimate: Estimate, array: NDArray[np.float64]) -> float:
+    return seconds(steps_of(plan, estimate.graph), estimate, array)
 
 
 def seconds(steps: Steps, estimate: Estimate, array: NDArray[np.float64]) -> float:
@@ -111,16 +126,19 @@ def _left_deep(estimate: Estimate, array: NDArray[np.float64], units: list[Tree]
     return left_deep(improved_order(estimate, array, order, None))
 
 
-def orderings(estimate: Estimate, array: NDArray[np.float64]) -> Orders:
-    """For each stream its cheapest order; that of a relation which is loaded once, so that no row comes, is any."""
-    names = estimate.graph.names
+def orderings(estimate: Estimate, array: NDArray[np.float64]) -> tuple[Orders, float]:
+    """For each stream its cheapest order, and what all of them cost where they can be searched exactly; that of a
+    relation which is loaded once, so that no row comes, is any."""
+    names, total = estimate.graph.names, 0.0
     space = Space(estimate, array, names) if len(names) <= EXACT else None
     orders: dict[str, tuple[str, ...]] = {}
     for i, name in enumerate(names):
         turnover = float(estimate.turnover[i]) or 1.0 / float(estimate.rows[i])
         if space is not None:
-            orders[name] = tuple(names[k] for k in space.ordering(i, turnover)[0])
+            order, cost = space.ordering(i, turnover)
+            orders[name] = tuple(names[k] for k in order)
+            total += cost if estimate.turnover[i] else 0.0
             continue
-        order = greedy_order(estimate, name, [other for other in names if other != name])
-        orders[name] = tuple(map(show, improved_order(estimate, array, order, turnover)[1:]))
-    return orders
+        visits = greedy_order(estimate, name, [other for other in names if other != name])
+        orders[name] = tuple(map(show, improved_order(estimate, array, visits, turnover)[1:]))
+    return orders, total

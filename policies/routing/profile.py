@@ -27,13 +27,21 @@ class Profile:
     """In how many this was seen."""
     seconds: float
     """What an event took, by the model."""
+    each: float
+    """And what a match of all streams does."""
     all_matches: float = field(init=False)
+    shares: tuple[float, ...] = field(init=False)
+    noise: float = field(init=False)
+    """By how much the matches of an event may be off."""
 
     def __attrs_post_init__(self) -> None:
-        object.__setattr__(self, "all_matches", sum(self.matches.values()))
+        matches = sum(self.matches.values())
+        object.__setattr__(self, "all_matches", matches)
+        object.__setattr__(self, "shares", tuple(self.rates.values()))
+        object.__setattr__(self, "noise", _noise(matches, self.events))
 
     @staticmethod
-    def of(view: View, seconds: float) -> Profile:
+    def of(view: View, seconds: float, model: CostModel) -> Profile:
         events = max(1, sum(view.arrivals.values()))
         return Profile(
             view.plan,
@@ -42,6 +50,7 @@ class Profile:
             {(step.source, step.target): step.matches / events for step in view.steps},
             events,
             seconds / events,
+            _each(model, len(view.arrivals)),
         )
 
     def drift(self, other: Profile, model: CostModel, jitter: float = 0.0) -> float:
@@ -55,37 +64,28 @@ class Profile:
             before = other.matches.get(step, 0.0)
             noise = _noise(matches, self.events) + _noise(before, other.events)
             moved += max(0.0, abs(matches - before) - noise) * _each(model, len(step[0]) + len(step[1]))
-        moved -= jitter * _each(model, len(self.rates))
+        moved -= jitter * self.each
         return max(most, moved / max(self.seconds, other.seconds, 1e-12))
 
-    def beyond(self, before: Profile | None, model: CostModel, jitter: float) -> float:
+    def beyond(self, before: Profile | None, jitter: float) -> float:
         """Seconds that all this took beyond what it would have taken before, under the same plan, if that is more than
         by what matches per event differ anyway."""
         if before is None or before.plan != self.plan:
             return 0.0
-        more = self.seconds - before.seconds - jitter * _each(model, len(self.rates))
+        more = self.seconds - before.seconds - jitter * self.each
         return max(0.0, more) * self.events
 
-    def seconds_beyond(self, glance: Glance, model: CostModel) -> float:
-        """About how much longer than now what a glance shows has taken."""
-        more = glance.matches - self.all_matches * glance.events
-        each = _each(model, len(self.rates)) - model.insert  # most that come so suddenly are results
-        return max(0.0, more) * each
-
-    def matches_in(self, seconds: float, model: CostModel) -> float:
-        """Matches that take so long."""
-        return seconds / _each(model, len(self.rates))
-
-    def differs(self, glance: Glance, share: float, model: CostModel, jitter: float = 0.0) -> bool:
+    def differs(self, glance: Glance, share: float, jitter: float = 0.0) -> bool:
         """Whether a glance shows that the feed is another, by a share of the time that it takes."""
-        events = max(1, glance.events)
-        doubt = NOISE * math.sqrt(len(self.rates) / events)
-        mix = zip(glance.arrivals, self.rates.values(), strict=True)
-        if sum(abs(n / events - rate) for n, rate in mix) > share + doubt:
+        events = glance.events
+        now = glance.matches / events
+        moved = abs(now - self.all_matches) - NOISE * math.sqrt(now / events) - self.noise - jitter
+        if moved * self.each > share * self.seconds:
             return True
-        now, before = glance.matches / events, self.all_matches
-        moved = abs(now - before) - _noise(now, events) - _noise(before, self.events) - jitter
-        return moved * _each(model, len(self.rates)) > share * self.seconds
+        mix = 0.0
+        for rows, rate in zip(glance.arrivals, self.shares, strict=True):
+            mix += abs(rows / events - rate)
+        return mix > share + NOISE * math.sqrt(len(self.shares) / events)
 
 
 def _noise(matches: float, events: int) -> float:
