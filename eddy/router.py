@@ -75,7 +75,7 @@ class Router(Tracks):
     @property
     def matches_made(self) -> int:
         """Matches of all steps so far."""
-        return int(self._cursor[MATCHED])
+        return self._cursor.item(MATCHED)
 
     def attend(self, policy: Feedback, former: Suspension | None = None) -> None:
         """Let rows wait as the policy says; ``former`` did so in the place of this router."""

@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from eddy.engine import Eddy
 
 
-OFTEN, SELDOM = 16, 4096
-"""Times in a period that it is seen whether the policy is to be asked sooner, and events after which it is at the
-latest."""
 NEVER = 1 << 62
 
 
@@ -35,22 +32,32 @@ class Steering:
         self.decided = 0
         """Events before the policy was last asked."""
         self._again = 0
-        """Events before which nothing is to be done: most pushes take one comparison."""
+        """Events before which nothing is to be done, while no more matches are made than `_most`."""
+        self._most: float | None = None
 
     @property
     def due(self) -> bool:
-        """Whether it is time to ask the policy."""
-        engine, events = self._engine, self._engine._events
-        if events < self._again or self.frozen:
+        """Whether it is time to ask the policy. It is asked for with every push, and nearly always that is all."""
+        engine = self._engine
+        if engine._events < self._again and (self._most is None or engine._router.matches_made <= self._most):
             return False
-        routing, period = engine.routing, engine.routing.period
+        return not self.frozen and self._is_due()
+
+    def _is_due(self) -> bool:
+        """The same, reckoned anew: with every event the policy lets the plan make some more matches unseen."""
+        engine, period, work = self._engine, self._engine.routing.period, self._engine.routing.work
+        since = engine._events - self.decided
         if period is None:
-            self._again = NEVER
+            self._again, self._most = NEVER, None
             return False
-        if events - self.decided >= period or self._worked(routing.work):
+        if since >= period:
             return True
-        self._again = min(self.decided + period, events + min(period // OFTEN, SELDOM))
-        return False
+        self._again, self._most = self.decided + period, None
+        if work is None or not self.watch.joins:
+            return False
+        matches, each = work
+        self._most = self.watch.matched + matches + each * since
+        return engine._router.matches_made > self._most
 
     def decide(self) -> None:
         """Before a push, when the results of the last are handed out: the policy may choose another plan."""
@@ -68,13 +75,6 @@ class Steering:
         given = routing.choose(view)
         if given is not None:
             self._carry_out(given, view, time.perf_counter() - start)
-
-    def _worked(self, most: tuple[float, float] | None) -> bool:
-        """Whether the plan has made more matches since the policy was last asked than it is to make unseen."""
-        if most is None:
-            return False
-        matches, each = most
-        return self.watch.matches > matches + each * (self._engine._events - self.decided)
 
     def look(self) -> View:
         return self.watch.look(self.pinned)

@@ -59,16 +59,17 @@ class Watch:
         }
         self._arrived = engine._lowwater.counts.copy()
         self._joined = [] if engine.query.minus else joined_pairs(engine._workshop.compiler)
-        self._joins = not engine.query.minus
+        self.joins = not engine.query.minus
         self._seconds, self._batches = 0.0, 0
-        self._matched = 0
+        self.matched = 0
+        """Matches that had been made by then."""
         self._counted: WeakKeyDictionary[Program, NDArray[np.int64]] = WeakKeyDictionary()
         self._labels: WeakKeyDictionary[Program, list[tuple[Label | None, float]]] = WeakKeyDictionary()
 
     @property
     def matches(self) -> int:
         """Matches that were made since the last look."""
-        return self._engine._router.matches_made - self._matched if self._joins else 0
+        return self._engine._router.matches_made - self.matched if self.joins else 0
 
     def glance(self) -> Glance:
         """What there was since the last look."""
@@ -89,7 +90,7 @@ class Watch:
         if not engine.query.minus:
             for program in engine._router.programs:
                 self._counted[program] = program.tally
-            self._matched = engine._router.matches_made
+            self.matched = engine._router.matches_made
 
     def peek(self, pinned: tuple[str, ...]) -> View:
         """A view, and nobody will know."""
