@@ -113,8 +113,8 @@ def test_an_engine_that_chooses_goes_on_to_after_a_restart(tmp_path):
 class World:
     """Streams that join on one key, in which whatever plan is not in use looks ten times as cheap as it is."""
 
-    def __init__(self, lies=True):
-        self.plan, self.events, self.lies = "(A B) C", 0, lies
+    def __init__(self, lies=True, other=0.1):
+        self.plan, self.events, self.lies, self.other = "(A B) C", 0, lies, other
         self.graph = Graph(tuple("ABC"), (frozenset("AB"), frozenset("BC"), frozenset("AC")))
 
     def view(self, events=65_536):
@@ -122,7 +122,7 @@ class World:
         used = frozenset(self.plan[self.plan.index("(") + 1 :][:3].split())
 
         def fan(*pair):
-            return 10.0 if set(pair) == used or not self.lies else 0.1
+            return 10.0 if set(pair) == used or not self.lies else self.other
 
         rows, live = events // 3, dict.fromkeys("ABC", 2_000)
         steps = [StepView((a,), (b,), rows, 10 * rows) for a, b in itertools.permutations(sorted(used))]
@@ -220,6 +220,24 @@ def test_a_feed_that_went_back_and_changed_again_is_noticed_again():
     for _ in range(6):
         look(0.3)
     assert auto.account.thinking > before
+
+
+def test_a_change_that_could_not_pay_before_windows_turned_is_thought_of_again_when_they_have():
+    """Until then nothing more has changed, which is no reason to forget it: a plan that takes ten times as long as
+    another would stay for ever."""
+    world, auto = World(lies=False, other=3.0), Auto(shape="bushy", model=CostModel(change=1e-3))
+    auto.begin(world.graph.names, 0)
+    for _ in range(8):
+        auto.choose(world.view())
+    world.lies = True
+    turned, choices = world.events + sum(world.view(0).live.values()), []
+    while not any(choices) and world.events < 2 * turned:
+        seen = world.view(600)
+        seen = evolve(seen, steps=tuple(evolve(s, matches=6 * s.matches) for s in seen.steps))
+        choices.append(auto.choose(seen))
+        if world.events < turned:
+            assert choices[-1] is None and auto._later is not None
+    assert choices[-1] is not None and world.events < turned + 2_000
 
 
 def test_time_is_reckoned_by_what_events_take_now():

@@ -18,4 +18,5 @@ SECONDS = {
     "sample": 2.5e-05,
     "think": 0.0015,
     "change": 0.00025,
+    "keep": 1e-09,
 }

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numba as nb
 
 from policies.optimizer.compiled import FACTS, FLOATS, LONGS, QUERY, STAMP
-from policies.optimizer.step_kernels import INSERT, linked, probing, writing
+from policies.optimizer.step_kernels import INSERT, KEEP, linked, probing, writing
 from stairs.kernel import kernel
 
 CROSS = 1e3
@@ -119,7 +119,7 @@ def family_seconds(family, count, facts, query, model, cost, work, orders):  # t
     """
     _, cards, drive, _ = facts
     parts, order = work[:64], work[64:]
-    total, row = 0.0, 0
+    total, row = (count - 1) * model[KEEP], 0
     for i in range(count):
         found = parts_of(family[i], family, count, parts)
         for own in range(found):

@@ -58,6 +58,9 @@ class CostModel:
     """Look for the best plan."""
     change: float = SECONDS["change"]
     """Prepare one step of a new plan."""
+    keep: float = SECONDS["keep"]
+    """Keep composites of one set of streams, per event: a premium. They take memory, and where the feed changes, what
+    is kept may grow without bounds before it is seen: a plan that keeps them must be worth it."""
 
     def overhead(self, view: View) -> float:
         """Seconds per event that every plan takes."""
@@ -71,4 +74,4 @@ class CostModel:
     def array(self, estimate: Estimate) -> NDArray[np.float64]:
         """As the kernels take it, for engines such as the one that the estimate is of."""
         seconds = astuple(self)[:9]
-        return np.array([*seconds, self.step / estimate.batch, float(estimate.joins == "nested")])
+        return np.array([*seconds, self.step / estimate.batch, float(estimate.joins == "nested"), self.keep])

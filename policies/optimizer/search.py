@@ -15,7 +15,7 @@ from policies.optimizer.family_kernels import EXACT as ORDERED
 from policies.optimizer.large import greedy_order, greedy_tree, improved_order, improved_tree
 from policies.optimizer.model import CostModel
 from policies.optimizer.plans import Orders, Tree, left_deep, nodes, read, show, streams
-from policies.optimizer.step_kernels import steps_seconds
+from policies.optimizer.step_kernels import KEEP, steps_seconds
 from policies.optimizer.steps import Steps, steps_of
 
 SHAPES = ("bushy", "left-deep", "orderings", "any")
@@ -80,7 +80,8 @@ def _seconds_of(plan: str, estimate: Estimate, array: NDArray[np.float64]) -> fl
 def seconds(steps: Steps, estimate: Estimate, array: NDArray[np.float64]) -> float:
     """Seconds per event of some steps."""
     cards = estimate.cards(steps.sets.reshape(-1)).reshape(-1, 3)
-    return float(steps_seconds(steps.table, cards, estimate.turnover, query_of(estimate), array))
+    kept = len(steps.kept) * float(array[KEEP])
+    return kept + float(steps_seconds(steps.table, cards, estimate.turnover, query_of(estimate), array))
 
 
 def pin(names: Sequence[str], pinned: Iterable[str]) -> list[Tree]:

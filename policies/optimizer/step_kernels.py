@@ -13,7 +13,7 @@ import numba as nb
 from policies.optimizer.compiled import FACTS, FLOATS, LONGS, QUERY, STAMP
 from stairs.kernel import kernel, part
 
-PROBE, MISS, MATCH, BYTE, INSERT, REKEY, VERIFY, SEEK, COMPARE, STEP, NESTED = range(11)
+PROBE, MISS, MATCH, BYTE, INSERT, REKEY, VERIFY, SEEK, COMPARE, STEP, NESTED, KEEP = range(12)
 """Where the parameters of a cost model are: see `model.CostModel`."""
 CACHE = 32768.0
 """Bytes of a store that are no further away than any other."""
@@ -108,7 +108,7 @@ def joining(left, right, both, root, facts, query, model):  # type: ignore[no-un
     seconds += probing(cards[right] * drive[right], sets[right], sets[left], cards[left], query, model)
     seconds += writing(matches, sets[left], sets[right], query, model)
     if not root:
-        seconds += matches * model[INSERT]
+        seconds += matches * model[INSERT] + model[KEEP]
     return seconds
 
 

@@ -193,6 +193,7 @@ class Auto(Routing):
         if view.events < self._turned:
             spent = self._spent(view, now) - (choice.believed_gain or 0.0 if choice is not None else 0.0)
             self._again = min(self._turned, view.events + int(self._price / max(spent, 1e-12)))
+            self._waiting = self._later is not None  # for windows to turn over, after which it may pay
         elif self._later is not None:
             self._wait(self._later)
 
