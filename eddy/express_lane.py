@@ -120,6 +120,9 @@ class Lane(ABC):
             self._tell({kernels.MARKS: marks, kernels.RINGS: rings})
             self._box[kernels.RING_SLOTS] = len(rings)
 
+    def rouse(self) -> None:  # noqa: B027
+        """A push begins: whoever lets others work has them awake in time."""
+
     def admit(self, handles: list[int], held: list[Any], now: int | None) -> bool:
         """Check and merge a batch; False, and nothing has changed, if kernels cannot take it as it is.
 
