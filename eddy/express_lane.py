@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 NDARRAY = id(np.ndarray)
 
-LARGEST = 1 << 14
+LARGEST = 1 << 16
 """Events of a batch that there is room for: beyond that what Python costs is next to nothing."""
 
 EARLIEST = int(np.iinfo(np.int64).min)
