@@ -1,8 +1,9 @@
 """The tables of figures in README.md and in docs: `python -m benchmarks.table [--write]`.
 
 `python -m benchmarks.targets --write` measures and keeps the figures of the README, `python -m benchmarks.techniques
---write` those of the migration techniques, `python -m benchmarks.jit --write` those of feedback, and `python -m
-benchmarks.drift --write` those of routing; this only shows them, every miss included.
+--write` those of the migration techniques, `python -m benchmarks.jit --write` those of feedback, `python -m
+benchmarks.drift --write` those of routing, and `python -m benchmarks.threads --write` those of threads; this only shows
+them, every miss included.
 """
 
 from __future__ import annotations

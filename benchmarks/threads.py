@@ -1,7 +1,8 @@
 """One engine with several threads against the same with one: `python -m benchmarks.threads [--write]`.
 
 Both take the same batches in turns; the clock is the wall's, as a second thread's time is no saving. Only on a machine
-with a processor for each thread does the ratio mean anything.
+with a processor for each thread does the ratio mean anything; and between the rounds as many processes as threads, each
+with an engine of its own, show what that machine has to give.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from benchmarks.ceiling import Processes
 from benchmarks.ratio import Race, table, write
 from benchmarks.sides import BATCH, build, push_all
 from benchmarks.targets import Line
@@ -22,6 +24,8 @@ from benchmarks.workloads import Workload
 RESULTS = Path(__file__).with_name("results_scaling.json")
 GOAL = 1.7
 """Times one thread, with two."""
+TURN = 5
+"""Rounds of threads, then as many of processes: what disturbs the one soon disturbs the other."""
 
 
 WORKLOADS = {
@@ -46,17 +50,23 @@ def race(work: Workload, size: int, threads: int = 2) -> tuple[Race, int]:
     return contest, events
 
 
-def lines(rounds: int = 30, threads: int = 2) -> Iterator[Line]:
-    """How many times as fast as one thread."""
+def lines(rounds: int = 30, threads: int = 2) -> Iterator[tuple[Line, Processes]]:
+    """How many times as fast as one thread, and what processes of their own do."""
     for name, (work, size) in WORKLOADS.items():
         contest, events = race(work, size, threads)
-        contest.run(rounds)
+        with Processes(work, size, events, threads) as processes:
+            for start in range(0, rounds, TURN):
+                contest.run(min(TURN, rounds - start))
+                processes.run(min(TURN, rounds - start))
         timings = contest.timings(events)
         low, high = timings.spread(str(threads), "1")
         rates = ", ".join(f"{side} {timings.rate(side):.1f}" for side in timings.seconds)
-        note = f"quartiles {low:.2f}-{high:.2f}; million events/s by threads: {rates}"
+        note = (
+            f"{threads} processes of their own: {processes.ratio:.2f}; quartiles {low:.2f}-{high:.2f}; "
+            f"million events/s by threads: {rates}"
+        )
         ratio = timings.ratio(str(threads), "1")
-        yield Line(f"{threads} threads, {name}", ratio, "times", GOAL, at_least=True, note=note)
+        yield Line(f"{threads} threads, {name}", ratio, "times", GOAL, at_least=True, note=note), processes
 
 
 def main() -> int:
@@ -65,12 +75,14 @@ def main() -> int:
     arguments.add_argument("--rounds", type=int, default=30, help="chunks that are timed")
     chosen = arguments.parse_args()
     found = list(lines(chosen.rounds))
-    print(table(("what", "measured", "goal", "", "note"), [line.cells() for line in found], left=(0, 4)))
+    print(table(("what", "measured", "goal", "", "note"), [line.cells() for line, _ in found], left=(0, 4)))
     if chosen.write:
         figures = {
             line.what: {"measured": round(line.measured, 3), "target": line.target, "unit": line.unit}
             | {"passed": line.passed, "note": line.note}
-            for line in found
+            | {"processes of their own": round(processes.ratio, 3)}
+            | {"their quartiles": [round(x, 3) for x in processes.spread]}
+            for line, processes in found
         }
         write(RESULTS, {"targets": figures, "machine": f"{platform.machine()}, {os.cpu_count()} processors"})
     return 0

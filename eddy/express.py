@@ -41,6 +41,8 @@ class Express:
     def push(self, batches: Mapping[str, Any]) -> Result | None:
         """The results of a push; None, and nothing has changed, if it must take the long way."""
         engine, lane, opened = self._engine, self._lane, False
+        if lane is not None:
+            lane.rouse()
         if self._never or engine._numbers.thin or type(batches) is not dict:
             return None
         if not engine._changes.quiet:

@@ -11,6 +11,7 @@ from eddy.express_kernels import MOST, NOW
 from eddy.express_lane import EARLIEST, NDARRAY, Lane
 from eddy.intake import Part
 from eddy.shards_fast import Fast
+from eddy.shards_team import FEW
 from eddy.types import Column
 
 if TYPE_CHECKING:
@@ -31,6 +32,10 @@ class CrewLane(Lane):
     def fits(self) -> bool:
         return self._router.fast is self._fast and super().fits()
 
+    def rouse(self) -> None:
+        if self.events >= FEW:  # as many as in the last batch are to be expected
+            self._router.team.rouse()
+
     def begin(self, handles: list[int], held: list[Any], now: int | None, ring: int) -> bool:
         """Check a batch and let the helpers begin with it; False, and nothing has changed, if kernels cannot take it.
 
@@ -50,7 +55,6 @@ class CrewLane(Lane):
             self._lowwater.resize()
             self._watch_windows()
             m = kernels.go_on(box, at)
-        crew.team.wake(m)
         self.events = m
         return True
 

@@ -37,6 +37,7 @@ from eddy.shards_layout import (
     RANK_SLOTS,
 )
 from eddy.shards_team import (
+    BACK,
     MAILBOX,
     close_deal,
     conclude,
@@ -131,6 +132,6 @@ def begin(box, kind, mailbox, parts, keys, lines, kept, lows):  # type: ignore[n
 @kernel(nb.int64(nb.int64[::1], nb.int64, nb.int64[:, ::1]), stamp=STAMP, makes_arrays=True)
 def finish(box, mailbox, told):  # type: ignore[no-untyped-def]
     """Do what helpers have not begun; keep what results show, while they end; and as `shards_team.conclude`."""
-    work(mailbox)
+    work(mailbox, BACK)
     copy(box)
     return conclude(mailbox, told)

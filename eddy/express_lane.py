@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 NDARRAY = id(np.ndarray)
 
-LARGEST = 1 << 14
+LARGEST = 1 << 16
 """Events of a batch that there is room for: beyond that what Python costs is next to nothing."""
 
 EARLIEST = int(np.iinfo(np.int64).min)
@@ -119,6 +119,9 @@ class Lane(ABC):
             self._marks, self._times = marks, rings
             self._tell({kernels.MARKS: marks, kernels.RINGS: rings})
             self._box[kernels.RING_SLOTS] = len(rings)
+
+    def rouse(self) -> None:  # noqa: B027
+        """A push begins: whoever lets others work has them awake in time."""
 
     def admit(self, handles: list[int], held: list[Any], now: int | None) -> bool:
         """Check and merge a batch; False, and nothing has changed, if kernels cannot take it as it is.

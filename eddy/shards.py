@@ -17,16 +17,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from eddy import shards_results as results
 from eddy.budget import Budget
-from eddy.chunks import chunks
-from eddy.intake import Arrivals, Part
-from eddy.lowwater import Given
+from eddy.intake import Part
 from eddy.marks import Share
 from eddy.partition_choice import Partitioning
 from eddy.program import Program
 from eddy.result import Fetch, Result
 from eddy.shard import Shard
-from eddy.shards_deal import Deal, chosen
+from eddy.shards_deal import Deal
 from eddy.shards_fast import Fast, ordinary
 from eddy.shards_layout import FIRST_KEPT, SENT
 from eddy.shards_stream import CrewStream
@@ -195,7 +194,7 @@ class Crew:
     def _run_rest(self, untouched: list[int], marks: NDArray[np.int32], ring: int, results: bool) -> None:
         """Let shards that kernels alone could not do process what they got; no number: all of them."""
         self.settle()
-        given = self._dealt(marks)
+        given = self.deal.batch(self._parts, *self.begun, marks, self.given)
         if not untouched:
             untouched = list(range(len(self.shards)))
             for own in (part for arrivals, _ in given for part in arrivals.parts):
@@ -294,106 +293,32 @@ class Crew:
         sent = zip(self.query.names, zip(rows.tolist(), self._sent.tolist(), strict=True), strict=True)
         return f"{len(self.shards)} shards in {self._engine.threads} threads, {self.partitioning.explain(dict(sent))}"
 
-    # -- dealing ---------------------------------------------------------------------------------------------------
-
-    def _dealt(self, marks: NDArray[np.int32]) -> list[tuple[Arrivals, NDArray[np.int32]]]:
-        """What each shard gets of the batch: arrivals, and the places of its events in the whole."""
-        lows, counts = self.begun
-        m, k = len(marks), len(self.shards)
-        here = np.zeros((k, m), np.bool_)
-        numbers, streams = np.empty(m, np.int64), np.empty(m, np.int32)
-        mine: list[list[Array]] = []
-        for part in self._parts:
-            places, cells = self.deal.cells(part, int(counts[part.stream]))
-            numbers[part.events] = np.arange(len(part.events)) + counts[part.stream]
-            streams[part.events] = part.stream
-            mine.append([places[cells == shard] for shard in range(k)])
-            here[cells, part.events[places]] = True
-        wide = lows + (marks - lows.astype(np.int32)).astype(np.int64)
-        found = []
-        for shard in range(k):
-            events = np.flatnonzero(here[shard]).astype(np.int32)
-            rank = np.cumsum(here[shard], dtype=np.int32) - np.int32(1)
-            parts = tuple(
-                chosen(part, places[shard], rank, int(counts[part.stream]))
-                for part, places in zip(self._parts, mine, strict=True)
-                if len(places[shard])
-            )
-            given = Given(numbers[events], np.ascontiguousarray(wide[events][:, self.given]))
-            found.append((Arrivals(streams[events], None, parts, given), events))
-        return found
-
     def restore(self, wholes: Sequence[Part], lows: Sequence[int], first_row: int) -> None:
         """Begin with these live rows of the streams, of which the first have these numbers."""
-        dealt = [self.deal.cells(whole, low) for whole, low in zip(wholes, lows, strict=True)]
-        for number, shard in enumerate(self.shards):
-            parts, numbers = [], []
-            for whole, low, (places, cells) in zip(wholes, lows, dealt, strict=True):
-                mine = places[cells == number]
-                parts.append(chosen(whole, mine, np.full(len(whole.events), -1, np.int32), low))
-                numbers.append(mine + low)
+        for shard, (parts, numbers) in zip(self.shards, self.deal.wholes(wholes, lows), strict=True):
             shard.restore(parts, numbers, first_row)
 
     # -- results ---------------------------------------------------------------------------------------------------
 
     def emit(self, ring: int, fetch: Fetch) -> Result:
         """The results of all shards in the order of their latest events."""
-        width, told, number = self._width, self._told, self._engine._output.number
-        rings = [shard.router.results[ring] for shard in self.shards]
+        told, number = self._told, self._engine._output.number
         if told is None:
-            readers = [shard.reader(held) for shard, held in zip(self.shards, rings, strict=True)]
             made = sum([shard.made for shard in self.shards])
             return Result(
-                self.query, made, lambda: _merged(width, [read() for read in readers])[1], fetch, None, number
+                self.query, made, results.long_way(self.shards, self._width, ring), fetch, None, number
             )
         assert self._fast is not None
-        states, maps, shards = [held.state for held in rings], self._fast.maps[ring], self.shards
-
-        def rows() -> Array:
-            found = []
-            for c, shard in enumerate(shards):
-                got, made = told[c, :2].tolist()
-                found.append(shard.read(states[c], 0, made, maps[c, :got], told[c, 2:]))
-            return _merged(width, found)[1]
-
+        rows = results.short_way(self.shards, ring, self._fast.maps[ring], told)
         return Result(self.query, self._made, rows, fetch, None, number)
 
     def signed(self, ring: int) -> tuple[Array, Array]:
         """Rows and events of the results of a batch."""
-        read = [shard.reader(shard.router.results[ring])() for shard in self.shards]
-        events, rows = _merged(self._width, read)
+        events, rows = results.merged(self._width, results.read(self.shards, ring))
         return rows, events.astype(np.int32)
 
     def parts(self, max_rows: int, ring: int, fetch: Fetch) -> Iterator[Result]:
         """The results of a batch that was run without them, in parts of bounded size."""
-        most, number = max(1, max_rows // len(self.shards)), self._engine._output.number
-        heads = []
-        for shard in self.shards:
-            if len(shard.events):
-                source = (shard.reader(found)() for found in chunks(shard.router, most, ring))
-                head = next(source, None)
-                if head is not None:
-                    heads.append((shard, source, *head))
-        while heads:
-            bound = min(events[-1] for _, _, events, _ in heads)
-            taken, left = [], []
-            for shard, source, events, rows in heads:
-                at = int(np.searchsorted(events, bound, side="right"))
-                taken.append((events[:at], rows[:at]))
-                shard.made += at
-                head = (events[at:], rows[at:]) if at < len(events) else next(source, None)
-                if head is not None:
-                    left.append((shard, source, *head))
-            whole = _merged(self._width, taken)[1]
-            for start in range(0, len(whole), max_rows):
-                piece = whole[start : start + max_rows]
-                yield Result(self.query, len(piece), lambda piece=piece: piece, fetch, None, number)  # type: ignore[misc]
-            heads = left
-
-
-def _merged(width: int, parts: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
-    """Events and rows of several in the order of the events."""
-    events = np.concatenate([np.empty(0, np.int32), *(events for events, _ in parts)])
-    rows = np.concatenate([np.empty((0, width), np.int64), *(rows for _, rows in parts)])
-    order = np.argsort(events, kind="stable")
-    return events[order], rows[order]
+        number = self._engine._output.number
+        for piece in results.pieces(self.shards, self._width, max_rows, ring):
+            yield Result(self.query, len(piece), lambda piece=piece: piece, fetch, None, number)  # type: ignore[misc]

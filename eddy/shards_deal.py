@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
-from eddy.intake import Part
+from eddy.intake import Arrivals, Part
 from eddy.leaf import StreamState
+from eddy.lowwater import Given
 from eddy.marks import ROW
 from eddy.partition_choice import Partitioning
 from eddy.shards_deal_kernels import spread_keys
@@ -64,6 +67,48 @@ class Deal:
             places.append(rows[here])
             cells.append(np.full(len(places[-1]), c))
         return np.concatenate(places), np.concatenate(cells)
+
+    def batch(
+        self, parts: Sequence[Part], lows: Array, counts: Array, marks: NDArray[np.int32], given: list[int]
+    ) -> list[tuple[Arrivals, NDArray[np.int32]]]:
+        """What each shard gets of a batch: arrivals, and the places of its events in the whole.
+
+        ``lows`` and ``counts`` are those before it; ``given`` are the streams whose marks come with the events.
+        """
+        m, k = len(marks), self._partitioning.cells
+        here = np.zeros((k, m), np.bool_)
+        numbers, streams = np.empty(m, np.int64), np.empty(m, np.int32)
+        mine: list[list[Array]] = []
+        for part in parts:
+            places, cells = self.cells(part, int(counts[part.stream]))
+            numbers[part.events] = np.arange(len(part.events)) + counts[part.stream]
+            streams[part.events] = part.stream
+            mine.append([places[cells == shard] for shard in range(k)])
+            here[cells, part.events[places]] = True
+        wide = lows + (marks - lows.astype(np.int32)).astype(np.int64)
+        found = []
+        for shard in range(k):
+            events = np.flatnonzero(here[shard]).astype(np.int32)
+            rank = np.cumsum(here[shard], dtype=np.int32) - np.int32(1)
+            own = tuple(
+                chosen(part, places[shard], rank, int(counts[part.stream]))
+                for part, places in zip(parts, mine, strict=True)
+                if len(places[shard])
+            )
+            brought = Given(numbers[events], np.ascontiguousarray(wide[events][:, given]))
+            found.append((Arrivals(streams[events], None, own, brought), events))
+        return found
+
+    def wholes(self, wholes: Sequence[Part], lows: Sequence[int]) -> Iterator[tuple[list[Part], list[Array]]]:
+        """What each shard gets of streams' live rows, of which the first have these numbers: parts, and numbers."""
+        dealt = [self.cells(whole, low) for whole, low in zip(wholes, lows, strict=True)]
+        for shard in range(self._partitioning.cells):
+            parts, numbers = [], []
+            for whole, low, (places, cells) in zip(wholes, lows, dealt, strict=True):
+                mine = places[cells == shard]
+                parts.append(chosen(whole, mine, np.full(len(whole.events), -1, np.int32), low))
+                numbers.append(mine + low)
+            yield parts, numbers
 
 
 def _bound(share: int, place: int) -> int:

@@ -1,23 +1,35 @@
 """Threads that help with the shards of a batch, and how they are told that there is one.
 
-A batch takes a few hundred microseconds, and to wake a thread can take as long. So a helper that has just worked looks
-for the next batch for a short time, in a kernel, and only then goes to sleep until it is called.
+A batch takes a few hundred microseconds, and to wake a thread takes some tens. So a helper that has just worked looks
+for the next batch for a short time, and only then goes to sleep; and it is called when a push begins, before there is
+anything to do. All of its life is one call of a kernel, without the interpreter.
 """
 
 from __future__ import annotations
 
-import platform
 import threading
+import time
 import weakref
 from typing import Any
 
 import numba as nb
 import numpy as np
-from llvmlite import ir
-from numba import carray, types
-from numba.core import cgutils
-from numba.extending import intrinsic
+from numba import carray
 
+from eddy.shards_atomic import (
+    BELLS,
+    RINGS,
+    fetch_add,
+    leave,
+    lock,
+    look,
+    make_bell,
+    make_lock,
+    pause,
+    unlock,
+    wait,
+    wake_all,
+)
 from eddy.shards_deal_kernels import deal_stream
 from eddy.shards_kernels import step
 from eddy.shards_layout import COUNT as EVENTS_HERE
@@ -32,66 +44,23 @@ FEW = 1024
 """A batch of fewer events is not worth the help."""
 LOOKS = 10_000
 """How often a helper looks for work before it goes to sleep: some hundred microseconds, a pause in between."""
+NAP = 0.001
+"""Seconds between two such times where there is no bell."""
 
-BATCH, NEXT, DONE, DEAL, DEALT, STOP, SHARDS = (8 * i for i in range(7))
+BATCH, TAKEN, FRONT, BACK, DONE, DEAL, DEALT, STOP, ASLEEP, BELL = (8 * i for i in range(10))
+SHARDS = BELL + BELLS // 8
 COUNT, PARTS, PART, DIMENSIONS, DIMENSION, MARKS, EVENTS, WIDTH, BASE, LINES, LENGTH = range(
     SHARDS + 1, SHARDS + 12
 )
-"""Places in a mailbox, the first of them in a cache line each: how often there was something to do; the next shard, and
-how many are done; the next stream to deal out, and how many are; whether to stop; the shards and how many they are;
-then where the arrays of the batch are, and how large: its parts, the dimensions of all streams, marks, lows before;
-and the streams of all shards, and how long a line of them is."""
+"""Places in a mailbox, the first of them in a cache line each: how often there was something to do; how many shards
+are taken, from the front, and from the back, and how many are done; the next stream to deal out, and how many are;
+whether to stop, how many helpers are asleep, and what they sleep by; the shards and how many they are; then where the
+arrays of the batch are, and how large: its parts, the dimensions of all streams, marks, lows before; and the streams
+of all shards, and how long a line of them is."""
 MAILBOX = SHARDS + 16
 CLOSED = 1 << 40
-"""A next shard, or stream, that there is not, and how many are done before there was any: nothing is to be had, and
-nobody to be waited for."""
-
-
-@intrinsic
-def _fetch_add(typingctx: Any, address: Any, value: Any) -> Any:
-    """Add to a number that other threads use too; returns what it was."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        at = builder.inttoptr(args[0], ir.IntType(64).as_pointer())
-        return builder.atomic_rmw("add", at, args[1], "seq_cst")
-
-    return types.int64(types.int64, types.int64), codegen
-
-
-@intrinsic
-def _look(typingctx: Any, address: Any) -> Any:
-    """A number as other threads have left it."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        at = builder.inttoptr(args[0], ir.IntType(64).as_pointer())
-        return builder.load_atomic(at, "seq_cst", 8)
-
-    return types.int64(types.int64), codegen
-
-
-@intrinsic
-def _leave(typingctx: Any, address: Any, value: Any) -> Any:
-    """Write a number for other threads, after all that was written before."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        at = builder.inttoptr(args[0], ir.IntType(64).as_pointer())
-        builder.store_atomic(args[1], at, "seq_cst", 8)
-        return context.get_dummy_value()
-
-    return types.void(types.int64, types.int64), codegen
-
-
-@intrinsic
-def _pause(typingctx: Any) -> Any:
-    """Let the processor know that this is a wait, so that what shares its core gets on."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        if platform.machine() in ("x86_64", "AMD64"):
-            kind = ir.FunctionType(ir.VoidType(), [])
-            builder.call(cgutils.get_or_insert_function(builder.module, kind, "llvm.x86.sse2.pause"), [])
-        return context.get_dummy_value()
-
-    return types.void(), codegen
+"""So many shards are taken, and done, and streams, before there was any: nothing is to be had, and nobody to be waited
+for."""
 
 
 @kernel(nb.void(nb.int64), stamp=STAMP, makes_arrays=True)
@@ -99,7 +68,7 @@ def deal(mailbox):  # type: ignore[no-untyped-def]
     """Deal streams of the batch out until none is left."""
     held = carray(pointer(mailbox), (MAILBOX,), np.int64)
     while True:
-        s = _fetch_add(mailbox + 8 * DEAL, 1)
+        s = fetch_add(mailbox + 8 * DEAL, 1)
         n = held[WIDTH]
         if s >= n:
             return
@@ -107,17 +76,20 @@ def deal(mailbox):  # type: ignore[no-untyped-def]
         parts = carray(pointer(held[PARTS]), (n, held[PART]), np.int64)
         lines = carray(pointer(held[LINES]), (held[COUNT], n, held[LENGTH]), np.int64)
         deal_stream(held[SHARDS], lines, parts[s], dimensions[s], s)
-        _fetch_add(mailbox + 8 * DEALT, 1)
+        fetch_add(mailbox + 8 * DEALT, 1)
 
 
-@kernel(nb.void(nb.int64), stamp=STAMP, makes_arrays=True)
-def work(mailbox):  # type: ignore[no-untyped-def]
-    """Do shards of the batch until none is left."""
+@kernel(nb.void(nb.int64, nb.int64), stamp=STAMP, makes_arrays=True)
+def work(mailbox, end):  # type: ignore[no-untyped-def]
+    """Do shards of the batch until none is left, from the FRONT or from the BACK.
+
+    Who leads takes the last ones, and helpers the first: so a shard is likely to be in the cache of who gets it.
+    """
     held = carray(pointer(mailbox), (MAILBOX,), np.int64)
-    while True:
-        c = _fetch_add(mailbox + 8 * NEXT, 1)
-        if c >= held[COUNT]:
-            return
+    while fetch_add(mailbox + 8 * TAKEN, 1) < held[COUNT]:
+        c = fetch_add(mailbox + 8 * end, 1)
+        if end == BACK:
+            c = held[COUNT] - 1 - c
         m, n = held[EVENTS], held[WIDTH]
         step(
             carray(pointer(held[SHARDS] + 8 * FIELDS * c), (FIELDS,), np.int64),
@@ -125,16 +97,33 @@ def work(mailbox):  # type: ignore[no-untyped-def]
             carray(pointer(held[MARKS]), (m, n), np.int32),
             carray(pointer(held[BASE]), (n,), np.int64),
         )
-        _fetch_add(mailbox + 8 * DONE, 1)
+        fetch_add(mailbox + 8 * DONE, 1)
+
+
+@kernel(nb.void(nb.int64), stamp=STAMP)
+def hang(mailbox):  # type: ignore[no-untyped-def]
+    """Make the bell of a mailbox."""
+    make_lock(mailbox + 8 * BELL)
+    make_bell(mailbox + 8 * BELL)
+
+
+@kernel(nb.void(nb.int64), stamp=STAMP)
+def call(mailbox):  # type: ignore[no-untyped-def]
+    """There is something to do, or soon will be. Who goes to sleep says so first, and then looks again."""
+    fetch_add(mailbox + 8 * BATCH, 1)
+    if look(mailbox + 8 * ASLEEP) != 0:
+        lock(mailbox + 8 * BELL)
+        wake_all(mailbox + 8 * BELL)
+        unlock(mailbox + 8 * BELL)
 
 
 @kernel(nb.void(nb.int64, nb.int64), stamp=STAMP, makes_arrays=True)
 def open_deal(mailbox, events):  # type: ignore[no-untyped-def]
     """The parts of a batch are written down, and may be dealt out; helpers are told if it is worth their while."""
-    _leave(mailbox + 8 * DEALT, 0)
-    _leave(mailbox + 8 * DEAL, 0)
+    leave(mailbox + 8 * DEALT, 0)
+    leave(mailbox + 8 * DEAL, 0)
     if events >= FEW:
-        _fetch_add(mailbox + 8 * BATCH, 1)
+        call(mailbox)
 
 
 @kernel(nb.void(nb.int64), stamp=STAMP, makes_arrays=True)
@@ -142,8 +131,8 @@ def close_deal(mailbox):  # type: ignore[no-untyped-def]
     """Deal out what nobody has, and wait until all is dealt out. Nothing is to be done if nothing was opened."""
     held = carray(pointer(mailbox), (MAILBOX,), np.int64)
     deal(mailbox)
-    while _look(mailbox + 8 * DEALT) < held[WIDTH]:
-        _pause()
+    while look(mailbox + 8 * DEALT) < held[WIDTH]:
+        pause()
 
 
 @kernel(nb.void(nb.int64, nb.int64), stamp=STAMP, makes_arrays=True)
@@ -153,10 +142,12 @@ def open_work(mailbox, events):  # type: ignore[no-untyped-def]
     shards = carray(pointer(held[SHARDS]), (held[COUNT], FIELDS), np.int64)
     for c in range(held[COUNT]):
         shards[c, STATUS] = shards[c, MADE] = FRESH
-    _leave(mailbox + 8 * DONE, 0)
-    _leave(mailbox + 8 * NEXT, 0)
+    leave(mailbox + 8 * DONE, 0)
+    leave(mailbox + 8 * FRONT, 0)
+    leave(mailbox + 8 * BACK, 0)
+    leave(mailbox + 8 * TAKEN, 0)
     if events >= FEW:
-        _fetch_add(mailbox + 8 * BATCH, 1)
+        call(mailbox)
 
 
 @kernel(nb.int64(nb.int64, nb.int64[:, ::1]), stamp=STAMP, makes_arrays=True)
@@ -166,8 +157,8 @@ def conclude(mailbox, told):  # type: ignore[no-untyped-def]
     ``told`` receives for each shard its events, its results, and the next row of each stream.
     """
     held = carray(pointer(mailbox), (MAILBOX,), np.int64)
-    while _look(mailbox + 8 * DONE) < held[COUNT]:
-        _pause()
+    while look(mailbox + 8 * DONE) < held[COUNT]:
+        pause()
     shards, made = carray(pointer(held[SHARDS]), (held[COUNT], FIELDS), np.int64), np.int64(0)
     for c in range(held[COUNT]):
         told[c, 0], told[c, 1] = shards[c, EVENTS_HERE], shards[c, MADE]
@@ -182,24 +173,38 @@ def conclude(mailbox, told):  # type: ignore[no-untyped-def]
 def lead(mailbox, told):  # type: ignore[no-untyped-def]
     """Take part in what was begun, and see it to its end: as `conclude`."""
     close_deal(mailbox)
-    work(mailbox)
+    work(mailbox, BACK)
     return conclude(mailbox, told)
 
 
-@kernel(nb.int64(nb.int64, nb.int64, nb.int64), stamp=STAMP, makes_arrays=True)
-def help_out(mailbox, seen, looks):  # type: ignore[no-untyped-def]
-    """Take part in batches as they come; returns the last one seen when there was none for some time."""
-    left = looks
-    while left > 0:
-        batch = _look(mailbox + 8 * BATCH)
+@kernel(nb.void(nb.int64, nb.int64), stamp=STAMP)
+def sleep(mailbox, seen):  # type: ignore[no-untyped-def]
+    """Sleep until there is another batch than the last one seen."""
+    lock(mailbox + 8 * BELL)
+    fetch_add(mailbox + 8 * ASLEEP, 1)
+    while RINGS and look(mailbox + 8 * BATCH) == seen and look(mailbox + 8 * STOP) == 0:
+        wait(mailbox + 8 * BELL)
+    fetch_add(mailbox + 8 * ASLEEP, -1)
+    unlock(mailbox + 8 * BELL)
+
+
+@kernel(nb.void(nb.int64, nb.int64), stamp=STAMP, makes_arrays=True)
+def help_out(mailbox, looks):  # type: ignore[no-untyped-def]
+    """Take part in batches as they come; to stop, call. Where there is no bell, it returns when it would sleep."""
+    left, seen = looks, np.int64(0)
+    while look(mailbox + 8 * STOP) == 0 and (RINGS or left > 0):
+        batch = look(mailbox + 8 * BATCH)
         if batch != seen:
             seen = batch
             deal(mailbox)
-            work(mailbox)
+            work(mailbox, FRONT)
             left = looks
-        _pause()
-        left -= 1
-    return seen
+        elif left > 0:
+            pause()
+            left -= 1
+        else:
+            sleep(mailbox, seen)
+            left = looks
 
 
 class Team:
@@ -208,31 +213,28 @@ class Team:
     def __init__(self, helpers: int) -> None:
         self.mailbox = np.zeros(MAILBOX, np.int64)
         self._address = self.mailbox.ctypes.data
-        self.mailbox[[NEXT, DONE, DEAL, DEALT]] = CLOSED
-        self._bell = threading.Condition()
-        self._asleep = [0]
+        self.mailbox[[TAKEN, DONE, DEAL, DEALT]] = CLOSED
+        hang(self._address)
         for number in range(helpers):
-            arguments = (self.mailbox, self._bell, self._asleep)
+            arguments = (self.mailbox,)
             threading.Thread(target=_help, args=arguments, name=f"eddy-{number}", daemon=True).start()
-        self._end = weakref.finalize(self, _dismiss, self.mailbox, self._bell)
+        self._end = weakref.finalize(self, _dismiss, self.mailbox)
 
     @property
     def address(self) -> int:
         """By which kernels know it."""
         return self._address
 
+    def rouse(self) -> None:
+        """Have them awake when there is something to do: to wake takes longer than to find out what that is."""
+        if self.mailbox[ASLEEP]:
+            call(self._address)
+
     def announce(self, events: int) -> None:
         """Deal the batch out that the mailbox names; helpers may begin, unless there is too little to do."""
         open_deal(self._address, events)
-        self.wake(events)
         close_deal(self._address)
         open_work(self._address, events)
-
-    def wake(self, events: int) -> None:
-        """After something was opened: who sleeps is called. Who goes to sleep says so first, and then looks again."""
-        if self._asleep[0] and events >= FEW:
-            with self._bell:
-                self._bell.notify_all()
 
     def lead(self, told: Any) -> int:
         """Do what they have not, and wait for them; see `lead`."""
@@ -240,19 +242,14 @@ class Team:
         return made
 
 
-def _help(mailbox: Any, bell: threading.Condition, asleep: list[int]) -> None:
+def _help(mailbox: Any) -> None:
     """A helper's life."""
-    address, seen = mailbox.ctypes.data, 0
     while not mailbox[STOP]:
-        seen = help_out(address, seen, LOOKS)
-        with bell:
-            asleep[0] += 1
-            while mailbox[BATCH] == seen and not mailbox[STOP]:
-                bell.wait()
-            asleep[0] -= 1
+        help_out(mailbox.ctypes.data, LOOKS)
+        if not RINGS:
+            time.sleep(NAP)
 
 
-def _dismiss(mailbox: Any, bell: threading.Condition) -> None:
-    with bell:
-        mailbox[STOP] = 1
-        bell.notify_all()
+def _dismiss(mailbox: Any) -> None:
+    mailbox[STOP] = 1
+    call(mailbox.ctypes.data)

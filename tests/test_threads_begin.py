@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from unittest import mock
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 import eddy
 from eddy.history import History
-from eddy.shards_team import COUNT, DEALT, DONE, FEW, WIDTH
+from eddy.shards_team import ASLEEP, BACK, COUNT, DEALT, DONE, FEW, FRONT, TAKEN, WIDTH
 from tests.test_threads import engine
 
 WINDOWS = [eddy.Rows(900), eddy.Tumbling(rows=700), eddy.Range(60), eddy.Tumbling(time=90), eddy.Unbounded()]
@@ -17,7 +18,7 @@ WINDOWS = [eddy.Rows(900), eddy.Tumbling(rows=700), eddy.Range(60), eddy.Tumblin
 
 def batches(count, seed=0, keys=3000):
     """Batches of sizes round the one from which on helpers are told."""
-    random, time = np.random.default_rng(seed), 0
+    random, now = np.random.default_rng(seed), 0
     for _ in range(count):
         total = int(random.choice([3, FEW - 1, FEW, FEW + 1, 3 * FEW]))
         of = random.integers(0, 3, total)
@@ -25,10 +26,10 @@ def batches(count, seed=0, keys=3000):
         for s, name in enumerate("ABC"):
             n = int((of == s).sum())
             batch[name] = {
-                "ts": np.sort(random.integers(time, time + 50, n)),
+                "ts": np.sort(random.integers(now, now + 50, n)),
                 "x": random.integers(0, keys, n),
             }
-        time += 50
+        now += 50
         yield batch
 
 
@@ -86,3 +87,25 @@ def test_results_that_are_held_are_sealed_before_helpers_write():
     held = [(one.push_all(batch), two.push_all(batch)) for batch in batches(30, seed=4)]
     for first, second in held:
         assert sorted(map(tuple, first.rows.tolist())) == sorted(map(tuple, second.rows.tolist()))
+
+
+def test_helpers_that_sleep_are_called():
+    """All go to sleep when there is nothing to do, and batches that come later are right, whoever does them."""
+    one, two = engine(window=eddy.Rows(900)), engine(window=eddy.Rows(900), threads=3)
+    box = two._router.team.mailbox
+    for batch in batches(12, seed=5):
+        same(one, two, batch)
+        until = time.monotonic() + 10
+        while box[ASLEEP] < 2 and time.monotonic() < until:
+            time.sleep(0.001)
+        assert box[ASLEEP] == 2
+
+
+def test_every_shard_is_taken_once_from_one_end_or_the_other():
+    """Who leads begins at the back, and takes what helpers leave."""
+    two = engine(window=eddy.Rows(900), threads=3)
+    for batch in batches(40, seed=6):
+        two.push_all(batch)
+        box = two._router.team.mailbox
+        assert box[FRONT] + box[BACK] == box[COUNT] == box[DONE] == 3
+        assert box[TAKEN] >= 3 and (box[BACK] == 3 or sum(len(c["x"]) for c in batch.values()) >= FEW)
