@@ -29,7 +29,7 @@ RESULTS = Path(__file__).with_name("results_routing.json")
 EVENTS = 1_000_000
 """Events of each phase."""
 CALM = 4
-"""Times as many where nothing drifts: what is to be seen there is what goes on for ever, beside what the start costs."""
+"""Times as many where nothing drifts: what goes on for ever is to be seen there, beside what the start costs."""
 PILOTS = 30
 """Plans that are tried to find the best of each phase."""
 TWINS = 3

@@ -51,7 +51,7 @@ class Auto(Routing):
     every: int = field(default=65_536, validator=validators.ge(1))
     gain: float = field(default=0.1, validator=[validators.ge(0.0), validators.lt(1.0)])
     drift: float = field(default=0.1, validator=validators.gt(0.0))
-    overhead: float = field(default=0.005, validator=validators.gt(0.0))
+    overhead: float = field(default=0.003, validator=validators.gt(0.0))
     shape: str = field(default="any", validator=validators.in_(SHAPES))
     model: CostModel = field(factory=CostModel, repr=False)
     regret: float = field(default=0.05, validator=validators.ge(0.0))
