@@ -6,7 +6,7 @@ import itertools
 import math
 
 from policies.optimizer import CostModel, Estimate
-from policies.optimizer.plans import nodes, read, streams
+from policies.optimizer.plans import nodes, read, singles, streams
 
 
 def trees(names):
@@ -154,12 +154,13 @@ def seconds(plan, estimate: Estimate, model: CostModel) -> float:
             both = source | target
             total += times * (step(source, target, drivers) + writing(source, target, drivers))
             total += stored * model.insert * arising(both, drivers)
-        return total
+        visits = [visit for order in plan.values() for visit in order]
+        return total + model.keep * len({frozenset(visit) for visit in visits if not isinstance(visit, str)})
     for one, other in nodes(plan):
         left, right = streams(one), streams(other)
         total += step(left, right, left) + step(right, left, right) + writing(left, right, left | right)
         if left | right != frozenset(graph.names):
-            total += model.insert * arising(left | right, left | right)
+            total += model.insert * arising(left | right, left | right) + model.keep
     return total
 
 
@@ -168,7 +169,8 @@ def valid(text, names):
     plan = read(text)
     if isinstance(plan, dict):
         return set(plan) == set(names) and all(
-            sorted((name, *order)) == sorted(names) for name, order in plan.items()
+            sorted((name, *itertools.chain(*map(singles, order)))) == sorted(names)
+            for name, order in plan.items()
         )
     found = [part for node in nodes(plan) for part in node if isinstance(part, str)]
     return sorted(found) == sorted(names)

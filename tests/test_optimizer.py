@@ -22,7 +22,7 @@ from tests.strategies import Pick, plan
 
 MODEL = CostModel(
     probe=2e-8, miss=3e-9, match=1e-8, byte=2e-10, insert=1e-8, rekey=5e-9, verify=4e-9, seek=1e-8,
-    compare=1e-9, step=1e-6, batch=1e-4, event=1e-8,
+    compare=1e-9, step=1e-6, batch=1e-4, event=1e-8, keep=2e-10,
 )  # fmt: skip
 
 
