@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from eddy.compiling import compile_kernels
 from eddy.decisions import Decision
 from eddy.engine import Eddy
-from eddy.errors import BatchError, EddyError, PlanError, QueryError, StateError
+from eddy.errors import BatchError, EddyError, PlanError, PolicyError, QueryError, StateError
 from eddy.explanation import Explanation
 from eddy.predicate import predicate
 from eddy.query import Query, Stream
@@ -39,6 +39,7 @@ __all__ = [
     "FeedbackStatistics",
     "MigrationStatistics",
     "PlanError",
+    "PolicyError",
     "Query",
     "QueryError",
     "Range",

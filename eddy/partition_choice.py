@@ -40,6 +40,8 @@ class Partitioning:
     sent: float = field(default=0.0, repr=False)
     """Rows sent, estimated in the same way."""
     note: str = field(default="", repr=False)
+    before: Mapping[str, int] = field(factory=dict, repr=False, eq=False)
+    """Rows of the streams that had come before anything was dealt out in this way."""
 
     @property
     def classes(self) -> tuple[KeyClass, ...]:
@@ -96,7 +98,10 @@ class Partitioning:
                 text = f"  {name}: {self._needs(name)}"
             if sent is not None and name in sent:
                 rows, copies = sent[name]
-                text += f"; {copies:,} sent of {rows:,} rows"
+                former = self.before.get(name, 0)
+                text += (
+                    f"; {copies:,} sent of {rows - former:,} rows{' since it was loaded' if former else ''}"
+                )
             lines.append(text)
         if self.sized:
             lines.append(f"  estimated: {self.sent:,.0f} rows sent, {self.load:,.0f} to the fullest cell")
