@@ -90,11 +90,10 @@ class Steering:
     def tell(self) -> list[str]:
         """Who chooses the plan, what it may not touch, and what was decided last, as text."""
         engine, routing = self._engine, self._engine.routing
-        asked = routing.period is not None and not (engine.query.minus and routing.joins_only)
-        what = "the plan stays"
-        if asked:
-            last = f"last after {self.decided:,}" if self.decided else "not yet"
-            what = "frozen" if self.frozen else f"asked every {routing.period:,} events, {last}"
+        period, what = routing.period, "the plan stays"
+        if period is not None and not (engine.query.minus and routing.joins_only):
+            last = f"last asked after {self.decided:,} events, next" if self.decided else "first asked"
+            what = "frozen" if self.frozen else f"{last} after {self.decided + period:,}"
             what = f"only advises, {what}" if self.advise else what
         pins = f"; pinned {', '.join(self.pinned)}" if self.pins else ""
         lines = [f"routing {type(routing).__name__}: {what}{pins}"]

@@ -251,10 +251,10 @@ def test_explain_tells_who_chooses_the_plan():
     assert eddy.Eddy(query(), "(A B) C").explain().splitlines()[2] == "routing Fixed: the plan stays"
     made = engine("A (B (C D))", "(A B) (C D)")
     made.pin("(A B)")
-    assert made.explain().splitlines()[2] == "routing Saying: asked every 10 events, not yet; pinned (A B)"
+    assert made.explain().splitlines()[2] == "routing Saying: first asked after 10; pinned (A B)"
     feed(made, 3)
     line, last = made.explain().splitlines()[2:4]
-    assert line == "routing Saying: asked every 10 events, last after 10; pinned (A B)"
+    assert line == "routing Saying: last asked after 10 events, next after 20; pinned (A B)"
     assert last.startswith(
         "last decision, after 10 events: A (B (C D)), refused: plan 'A (B (C D))' breaks the pin"
     )
@@ -267,7 +267,7 @@ def test_explain_tells_who_chooses_the_plan():
     advised = engine("(A B) (C D)", advise=True)
     feed(advised, 3)
     assert advised.explain().splitlines()[2:4] == [
-        "routing Saying: only advises, asked every 10 events, last after 10",
+        "routing Saying: only advises, last asked after 10 events, next after 20",
         "last decision, after 10 events: (A B) (C D), advised",
     ]
     minus = eddy.Eddy(eddy.Query({n: {"k": "int64"} for n in "AB"}, minus={"B": "A.k = B.k"}))
