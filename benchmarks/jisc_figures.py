@@ -176,7 +176,7 @@ def _latency(report: Report, joins: str, work: Workload, size: int, times: int) 
                 MOVING: Eddy.load(path, joins=joins, migration=Jisc()),
                 STILL: Eddy.load(path, joins=joins, migration=MovingState()),
             }
-            engines[MOVING].migration = MovingState()
+            engines[MOVING]._migration = MovingState()  # under it, loading would fill the old plan's states
             arena = Arena.of(work, engines, size=size)
             stages.append(arena.stage(to(arena, swapped(work.names, "worst")), batches=9, whole=False))
     batch = {i: float(np.median(stage.seconds[STILL])) for i, stage in enumerate(stages)}

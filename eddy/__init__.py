@@ -4,25 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from eddy.compiling import compile_kernels
-from eddy.decisions import Decision
-from eddy.engine import Eddy
-from eddy.errors import BatchError, EddyError, PlanError, QueryError, StateError
-from eddy.explanation import Explanation
-from eddy.predicate import predicate
-from eddy.query import Query, Stream
-from eddy.result import Result
-from eddy.sql import sql
-from eddy.statistics import (
-    EdgeStatistics,
-    FeedbackStatistics,
-    MigrationStatistics,
-    StairStatistics,
-    Statistics,
-    StreamStatistics,
-    TrackStatistics,
-)
-from eddy.windows import Range, Rows, Tumbling, Unbounded
+from eddy.waiting import Waiting
+
+with Waiting("Compiling the kernels of joins, once: about a minute"):
+    from eddy.compiling import compile_kernels
+    from eddy.decisions import Decision
+    from eddy.engine import Eddy
+    from eddy.errors import BatchError, EddyError, PlanError, PolicyError, QueryError, StateError
+    from eddy.explanation import Explanation
+    from eddy.predicate import predicate
+    from eddy.query import Query, Stream
+    from eddy.result import Result
+    from eddy.sql import sql
+    from eddy.statistics import (
+        EdgeStatistics,
+        FeedbackStatistics,
+        MigrationStatistics,
+        StairStatistics,
+        Statistics,
+        StreamStatistics,
+        TrackStatistics,
+    )
+    from eddy.windows import Range, Rows, Tumbling, Unbounded
 
 if TYPE_CHECKING:
     from eddy import spark as spark
@@ -39,6 +42,7 @@ __all__ = [
     "FeedbackStatistics",
     "MigrationStatistics",
     "PlanError",
+    "PolicyError",
     "Query",
     "QueryError",
     "Range",

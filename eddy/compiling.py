@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import importlib
 
+from eddy.waiting import Waiting
+
 WITH_KERNELS = (
     "eddy.chain",
     "eddy.express_crew",
@@ -27,7 +29,9 @@ def compile_kernels() -> None:
     """Compile every kernel of the library into the cache now, or load it from there.
 
     There is no need to call this: it is for those who would rather wait while they install than when they first ask for
-    threads or feedback.
+    threads or feedback. In a terminal a bar shows how far it is.
     """
-    for name in WITH_KERNELS:
-        importlib.import_module(name)
+    with Waiting("Compiling kernels, once", len(WITH_KERNELS)) as waiting:
+        for name in WITH_KERNELS:
+            importlib.import_module(name)
+            waiting.step()

@@ -76,6 +76,11 @@ class Ledger:
             self._open.cost = None
             self._open = None
 
+    @property
+    def last(self) -> Decision | None:
+        """The newest one, as it was decided."""
+        return self._entries[-1].decision if self._entries else None
+
     def told(self, events: int, seconds: float) -> tuple[Decision, ...]:
         """The decisions, oldest first, with what is known of them by now."""
         return tuple(

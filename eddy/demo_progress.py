@@ -13,6 +13,8 @@ from rich.console import Console
 from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bars
 
+from eddy.waiting import shown
+
 Show = Callable[[int, int], None]
 """Takes how much is done, and of how much; nothing is known where that is 0."""
 
@@ -82,11 +84,13 @@ class Live:
         )
 
     def __enter__(self) -> Live:
+        shown.add(self)
         self._bars.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._bars.stop()
+        shown.discard(self)
 
     def say(self, text: str) -> None:
         """A line above the bars."""

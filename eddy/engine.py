@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import os
 import threading
 import time
@@ -10,6 +9,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn, cast, overload
 
 import numpy as np
+from attrs import evolve
 from numpy.typing import NDArray
 
 from eddy import snapshot
@@ -31,6 +31,16 @@ from eddy.lowwater import LowWater
 from eddy.marks import ROW, Share
 from eddy.migrations import Migrations, check_technique
 from eddy.numbers import Numbers
+from eddy.options import (
+    flag,
+    given,
+    policy,
+    reloaded,
+    seed_number,
+    usual_routing,
+    usual_technique,
+    whole,
+)
 from eddy.output import GroupedOutput
 from eddy.plan import Plan
 from eddy.query import Query
@@ -40,14 +50,10 @@ from eddy.steering import Steering
 from eddy.types import Column
 from eddy.why import Inquiry
 from eddy.workshop import Workshop
-from policies import Feedback, Fixed, Jisc, Migration, NoFeedback, Routing, View
+from policies import Feedback, Migration, NoFeedback, Routing, View
 
 if TYPE_CHECKING:
     from eddy.shards_changes import CrewChanges
-
-
-AT_ONCE = 2.0
-"""Batches whose rows a state may have to be filled at once, in an engine that changes its plan by itself."""
 
 
 class Eddy:
@@ -58,8 +64,25 @@ class Eddy:
     change the results. (One technique, ``ParallelTrack(order="pt")``, gives some of them later.)
 
     Without a plan the engine chooses one by itself, and another whenever that pays (`policies.Auto`). A plan that is
-    given stays until `migrate`, unless there is a ``routing`` policy too: then it is the one to begin with.
+    given stays until `migrate`, unless there is a ``routing`` policy too: then it is the one to begin with. With
+    ``advise`` the policy only says, in `decisions`, what it would do (`policies.Auto` if none is given).
+
+    An engine works with copies of its own of the policies that it is given: `engine.routing` is the one that learns.
     """
+
+    query: Query = given("query", "make another engine")
+    routing: Routing = given(
+        "routing",
+        "freeze() stops asking the policy, and Eddy.load(path, routing=...) goes on with another where save() stood",
+    )
+    migration: Migration = reloaded("migration")
+    feedback: Feedback = reloaded("feedback")
+    batch_size: int = reloaded("batch_size")
+    joins: str = reloaded("joins")
+    seed: int = reloaded("seed")
+    retractions: bool = reloaded("retractions")
+    advise: bool = reloaded("advise")
+    threads: int = reloaded("threads")
 
     def __init__(
         self,
@@ -84,15 +107,19 @@ class Eddy:
             )
         if joins not in ("hash", "nested"):
             raise EddyError(f"joins must be 'hash' or 'nested', not {joins!r}")
-        self.query = query
-        self.routing = _usual(plan) if routing is None else _policy("routing", routing, Routing, None)
-        self.migration = _policy("migration", migration, Migration, _technique(query, self.routing))
-        self.feedback = _policy("feedback", feedback, Feedback, NoFeedback())
-        self.retractions = _flag("retractions", retractions)
+        self._query = query
+        self._advise = flag("advise", advise)
+        self._routing = (
+            usual_routing(plan, advise) if routing is None else policy("routing", routing, Routing, None)
+        )
+        usual = usual_technique(query, self.routing, advise)
+        self._migration = policy("migration", migration, Migration, usual)
+        self._feedback = policy("feedback", feedback, Feedback, NoFeedback())
+        self._retractions = flag("retractions", retractions)
         check_technique(self.migration, query, retractions)
-        self.batch_size = _whole("batch_size", batch_size)
-        self.joins = joins
-        self.seed = _seed(seed)
+        self._batch_size = whole("batch_size", batch_size)
+        self._joins = joins
+        self._seed = seed_number(seed)
         self._budget = None if memory is None else Budget(bytes_of(memory))
         self._workshop = workshop = Workshop(query, joins, _share)
         self._plan = workshop.parse(plan)
@@ -120,15 +147,14 @@ class Eddy:
         self._drawing: Generator[Result | None, None, None] | None = None
         self._broken: BaseException | None = None
         self._changes: Migrations | CrewChanges = Migrations(self)
-        self._steering = Steering(self, _flag("advise", advise))
+        self._steering = Steering(self, advise)
         self.routing.begin(query.names, seed)
-        self.threads = 1
-        self._employ(_whole("threads", threads))
+        self._employ(whole("threads", threads))
         self._express = Express(self)
 
     def _employ(self, threads: int) -> None:
         """Deal the rows out to so many shards, and run each in a thread of its own from now on."""
-        self.threads = threads
+        self._threads = threads
         if threads == 1 or self.query.minus:
             return
         # What only threads need is compiled only where they are asked for.
@@ -138,7 +164,8 @@ class Eddy:
         from eddy.shards_changes import CrewChanges
         from eddy.shards_deal import whole_part
 
-        crew = Crew(self, gridded(self.query, threads))
+        before = dict(zip(self.query.names, (self._lowwater.counts - self._first_row).tolist(), strict=True))
+        crew = Crew(self, evolve(gridded(self.query, threads), before=before))
         lows = self._numbers.lows.tolist()
         if self._lowwater.counts.tolist() != [self._first_row] * len(lows):
             wholes = [whole_part(stream, low) for stream, low in zip(self._streams, lows, strict=True)]
@@ -197,7 +224,7 @@ class Eddy:
     @alone
     def _push(self, batches: Mapping[str, Any], max_rows: int | None) -> Result | Iterator[Result]:
         if max_rows is not None:
-            max_rows = _whole("max_rows", max_rows)
+            max_rows = whole("max_rows", max_rows)
         elif self._broken is None and self._drawing is None:
             result = self._express.push(batches)
             if result is not None:
@@ -506,15 +533,16 @@ class Eddy:
         seed: int | None = None,
         retractions: bool | None = None,
         memory: int | str | None = None,
-        advise: bool = False,
+        advise: bool | None = None,
         threads: int = 1,
     ) -> Eddy:
         """An engine that goes on where the saved one stood, and gives exactly the results that it would have given.
 
         Composites are holes at first and fill as they are needed. ``query`` is needed only if the saved one has
-        predicates of your own (`eddy.predicate`). Plan, batch size, joins, seed and retractions are the saved ones
-        unless given. Policies are not saved, only what they were called, nor are the memory budget and threads: pass
-        them again. An engine that chose its plan by itself (`policies.Auto`) goes on to do so.
+        predicates of your own (`eddy.predicate`). Plan, batch size, joins, seed, retractions and advise are the saved
+        ones unless given. Policies are not saved, only what they were called, nor are the memory budget and threads:
+        pass them again. An engine that chose its plan by itself (`policies.Auto`) goes on to do so, with the options
+        that it had, unless a plan is given here: that one stays, as in a new engine.
         Pins are kept, and so is whether the engine was frozen; the log of decisions begins anew. StateError if there is
         no snapshot to read, or not a whole one.
         """
@@ -528,7 +556,7 @@ class Eddy:
         options["memory"] = memory
         options["advise"] = advise
         engine = snapshot.load(cls, path, query, options)
-        engine._employ(_whole("threads", threads))
+        engine._employ(whole("threads", threads))
         engine._express = Express(engine)
         return engine
 
@@ -547,13 +575,15 @@ class Eddy:
         return self._steering.watch.peek(self.pinned)
 
     def explain(self) -> str:
-        """The plan, its STAIRs and how full each is, and what its steps have found, as text; it waits likewise."""
+        """The plan, who chooses it, its STAIRs and how full each is, and what its steps have found, as text; it waits
+        likewise."""
         with self._inside:
             return self._explain()
 
     def _explain(self) -> str:
         steps = self._steering.watch.tell()
-        text = explain(self.query, self._router.tracks[-1].plan, self.statistics(), steps)
+        who = self._steering.tell()
+        text = explain(self.query, self._router.tracks[-1].plan, self.statistics(), steps, who)
         if is_crew(self._router):
             return f"{text}\n{self._router.explain()}"
         return text if self.threads == 1 else f"{text}\none thread: a set difference is not dealt out"
@@ -595,51 +625,3 @@ class Eddy:
 
     def __repr__(self) -> str:
         return f"<Eddy {self.plan}: {self._events} events, {self._results} results>"
-
-
-def _whole(what: str, given: Any) -> int:
-    try:
-        number = operator.index(given)
-    except TypeError:
-        number = 0
-    if number < 1 or isinstance(given, bool):
-        raise EddyError(f"{what} must be a whole number of at least 1, not {given!r}")
-    return number
-
-
-def _seed(given: Any) -> int:
-    try:
-        return operator.index(given)
-    except TypeError:
-        raise EddyError(f"seed must be a whole number, not {given!r}") from None
-
-
-def _flag(what: str, given: Any) -> bool:
-    if not isinstance(given, bool):
-        raise EddyError(f"{what} is True or False, not {given!r}")
-    return given
-
-
-def _usual(plan: str | None) -> Routing:
-    """The routing policy where none is given."""
-    if plan is not None:
-        return Fixed()
-    from policies import Auto  # the optimiser's kernels are compiled only where it is needed
-
-    return Auto()
-
-
-def _technique(query: Query, routing: Routing) -> Migration:
-    """The migration technique where none is given: an engine that changes its plan by itself, and so more often, fills
-    what is small at once."""
-    decides = routing.period is not None and not (query.minus and routing.joins_only)
-    return Jisc(at_once=AT_ONCE) if decides else Jisc()
-
-
-def _policy(what: str, given: Any, kind: type, default: Any) -> Any:
-    if given is None:
-        return default
-    if not isinstance(given, kind):
-        hint = f": pass an instance, {given.__name__}()" if isinstance(given, type) else ""
-        raise EddyError(f"{what} must be a policies.{kind.__name__}, not {given!r}{hint}")
-    return given

@@ -21,3 +21,7 @@ class BatchError(EddyError):
 
 class StateError(EddyError):
     """The call does not fit the engine's state, for example a push while results are still being drawn."""
+
+
+class PolicyError(EddyError):
+    """A routing policy raised an error, which is the cause of this one. The engine is as it was before the call."""

@@ -21,9 +21,14 @@ def key_text(query: Query, key: Key) -> str:
 
 
 def explain(
-    query: Query, plan: Plan | Subtractions, statistics: Statistics, steps: Iterable[str] = ()
+    query: Query,
+    plan: Plan | Subtractions,
+    statistics: Statistics,
+    steps: Iterable[str] = (),
+    who: Iterable[str] = (),
 ) -> str:
-    """The plan as a tree, top down, with the state of every STAIR beside it; then what its steps have found."""
+    """The plan, and ``who`` chooses it; the plan as a tree, top down, with the state of every STAIR beside it; then
+    what its ``steps`` have found."""
     streams = {stream.name: stream for stream in statistics.streams}
     # Where two plans run side by side, and both have a STAIR, that of the current one is shown.
     stairs = {frozenset(s.streams): s for s in sorted(statistics.stairs, key=lambda s: not s.former)}
@@ -31,6 +36,7 @@ def explain(
         f"plan {plan}",
         f"{_count(statistics.events, 'event')}, {_count(statistics.results, 'result')}, {_size(statistics.bytes)}",
     ]
+    lines += who
     if statistics.keys_demoted:
         lines.append(f"{_count(statistics.keys_demoted, 'key')} made holes so far, for want of memory")
     if statistics.plan != str(plan):

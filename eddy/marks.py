@@ -13,6 +13,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from eddy.lowwater_kernels import ROWS, TUMBLING_ROWS
+from eddy.partition_given import checked_events
 from eddy.query import Query
 from eddy.strings import StringPool
 from eddy.types import Array
@@ -56,6 +57,7 @@ def row_marks(query: Query, streams: NDArray[np.int32], counts: Sequence[int]) -
     ``streams`` has the stream of each, by its place in the query; ``counts`` how many rows of every stream came before
     them. So a feed can be marked in stretches, at many places at once: count first, then mark.
     """
+    streams, counts = checked_events(query.names, streams, counts)
     kinds, params = query.window_table()
     wanted = [query.names.index(name) for name in counted(query)]
     marks = np.empty((len(streams), len(wanted)), np.int64)

@@ -55,14 +55,33 @@ class Cell:
         """Events before the slice, whose results belong to others."""
 
     def push(self, batches: Mapping[str, Any]) -> Result:
-        """Rows arrive, of any streams, later than all before; returns the results that belong to this cell."""
-        arrivals, order = self._admit(batches)
+        """Rows arrive, of any streams, later than all before; returns the results that belong to this cell.
+
+        There may be none: a stretch of the feed need not have rows for every cell.
+        """
+        if not isinstance(batches, Mapping):
+            raise EddyError(f"push takes a dict of stream name to batch, not {type(batches).__name__}")
         engine = self.engine
+        arrivals, travel, order = self._admit(batches)
+        if not len(arrivals.streams):
+            return engine._and_released(engine._output.nothing(engine._fetch))
         before = self._before(arrivals, order)
         if before == 0:
             result = engine._take(arrivals, None)
             assert isinstance(result, Result)
-            return result
+        else:
+            result = self._take_from(before, arrivals)
+        # Not sooner: what was refused, or what a policy's error has stopped, may be pushed again.
+        if order is not None:
+            self._event = int(order[-1])
+        for name, brought in travel.items():
+            if len(brought.rows):
+                self._next_row[name] = int(brought.rows[-1]) + 1
+        return result
+
+    def _take_from(self, before: int, arrivals: Arrivals) -> Result:
+        """Take rows in, of which so many come before the slice."""
+        engine = self.engine
         engine._handout.begin(engine._streams, engine._numbers.lows.tolist())
         engine._intake.accept(arrivals)
         parts = []
@@ -103,8 +122,8 @@ class Cell:
                 found[name] = self._next_row[name]
         return found
 
-    def _admit(self, batches: Mapping[str, Any]) -> tuple[Arrivals, Array | None]:
-        """Check the batches and what travels with them; the event numbers in arrival order, where they are given."""
+    def _admit(self, batches: Mapping[str, Any]) -> tuple[Arrivals, dict[str, Travel], Array | None]:
+        """Check the batches; what travels with them, and the event numbers in arrival order, where they are given."""
         engine = self.engine
         engine._prepare()
         own: dict[str, dict[str, Any]] = {}
@@ -142,11 +161,7 @@ class Cell:
                 raise BatchError(
                     f"event {order[0]} comes after event {self._event}: push events in their order"
                 )
-            self._event = int(order[-1])
-        for name, brought in travel.items():
-            if len(brought.rows):
-                self._next_row[name] = int(brought.rows[-1]) + 1
-        return arrivals, order
+        return arrivals, travel, order
 
     def _taken(self, name: str, columns: dict[str, Any], column: str, needed: bool) -> Array | None:
         """A column that travels, taken out of the batch."""

@@ -13,6 +13,8 @@ from eddy.conversion import convert
 from eddy.errors import EddyError
 from eddy.keys import KeyClass
 from eddy.marks import counted
+from eddy.options import whole
+from eddy.partition_given import check_columns, check_sizes, check_streams, checked_sample
 from eddy.partition_grid import Grid, Weighed, deal
 from eddy.partition_slices import Slices, slices
 from eddy.query import Query
@@ -40,6 +42,8 @@ class Partitioning:
     sent: float = field(default=0.0, repr=False)
     """Rows sent, estimated in the same way."""
     note: str = field(default="", repr=False)
+    before: Mapping[str, int] = field(factory=dict, repr=False, eq=False)
+    """Rows of the streams that had come before anything was dealt out in this way."""
 
     @property
     def classes(self) -> tuple[KeyClass, ...]:
@@ -64,9 +68,10 @@ class Partitioning:
         A row is listed once for each cell it is copied to. ``columns`` is a batch as `push` takes it; columns that are
         neither keys nor times may be missing. ``numbers`` and ``events``: what travels as `__row` and `__event`.
         """
+        check_streams(self.query, (stream,))
         batch = columns if isinstance(columns, dict) else _mapping(stream, columns)
-        if stream not in self.query.streams:
-            raise EddyError(f"the query has no stream {stream!r}: it has {', '.join(self.query.names)}")
+        by_time = self.slices is not None and self.slices.by == "time"
+        check_columns(self.query, stream, batch, self.classes, by_time, numbers=numbers, events=events)
         if self.slices is not None:
             return self.slices.deal(self.query, stream, batch, numbers, events)
         return deal(self._weighed, self.grids, stream, batch, numbers)
@@ -96,7 +101,10 @@ class Partitioning:
                 text = f"  {name}: {self._needs(name)}"
             if sent is not None and name in sent:
                 rows, copies = sent[name]
-                text += f"; {copies:,} sent of {rows:,} rows"
+                former = self.before.get(name, 0)
+                text += (
+                    f"; {copies:,} sent of {rows - former:,} rows{' since it was loaded' if former else ''}"
+                )
             lines.append(text)
         if self.sized:
             lines.append(f"  estimated: {self.sent:,.0f} rows sent, {self.load:,.0f} to the fullest cell")
@@ -143,17 +151,16 @@ def choose(
     """
     if kind is not None and kind not in KINDS:
         raise EddyError(f"a kind of partitioning is one of {', '.join(KINDS)}, not {kind!r}")
-    if cells < 1:
-        raise EddyError(f"cells must be a whole number of at least 1, not {cells!r}")
-    unknown = [name for name in (*(rows or ()), *(sample or ())) if name not in query.streams]
-    if unknown:
-        raise EddyError(f"the query has no stream {unknown[0]!r}: it has {', '.join(query.names)}")
+    cells = whole("cells", cells)
+    check_streams(query, (*(rows or ()), *(sample or ())))
+    check_sizes(rows)
+    by_time = query.time_windows and not counted(query)
+    batches = checked_sample(query, sample, _cut_by(query) if kind != "slices" else (), by_time)
     if query.minus or query.aggregates:
         what = "a set difference" if query.minus else "an aggregate"
         return _single(query, rows, f"{what} is not dealt out: a result can depend on events of any cell")
     if kind == "single" or cells == 1:
         return _single(query, rows, "")
-    batches = {name: dict(_mapping(name, batch)) for name, batch in (sample or {}).items()}
     sliced = None
     if kind == "slices" or (kind is None and _sliceable(query, batches)):
         sliced = _slices(query, cells, rows, batches)
@@ -171,11 +178,11 @@ def gridded(
     kind: str | None = None,
 ) -> Partitioning:
     """A grid of cells for the join of a query, whatever is made of its results."""
-    covering = [c for c in query.key_classes if set(c.members) == set(query.names)]
+    covering = _covering(query)
     if kind == "hash" and not covering:
         raise EddyError("no one key joins all streams, so they cannot be hashed: ask for hypercube")
     sizes = _sizes(query, rows)
-    weighed = Weighed(query.names, tuple(covering[:1] or query.key_classes), sizes)
+    weighed = Weighed(query.names, _cut_by(query), sizes)
     if sample and cells > 1:
         weighed.find_heavy(cells, sample)
     grids = weighed.grids(cells)
@@ -190,6 +197,16 @@ def gridded(
         load=max(grid.load for grid in grids),
         sent=sum(grid.load * grid.cells for grid in grids),
     )
+
+
+def _covering(query: Query) -> list[KeyClass]:
+    """The key classes that join all streams."""
+    return [c for c in query.key_classes if set(c.members) == set(query.names)]
+
+
+def _cut_by(query: Query) -> tuple[KeyClass, ...]:
+    """The key classes that a grid is cut by: one that joins all streams, or else all of them."""
+    return tuple(_covering(query)[:1] or query.key_classes)
 
 
 def _sizes(query: Query, rows: Mapping[str, float] | None) -> dict[str, float]:

@@ -27,6 +27,7 @@ from eddy.intake import Part
 from eddy.leaf import StreamState
 from eddy.leaves import Leaves
 from eddy.numbers import chosen
+from eddy.options import made_again, saved_options
 from eddy.query import Query
 from eddy.result import to_arrow
 from eddy.snapshot_format import Path, SnapshotFile, damaged, opened, write
@@ -42,6 +43,10 @@ E = TypeVar("E", bound="Eddy")
 PIECE = 1 << 16
 """Rows that are written, and loaded, at a time."""
 POLICIES = ("routing", "migration", "feedback")
+OPTIONS = ("plan", "batch_size", "joins", "seed", "retractions", "advise")
+"""What a loaded engine has from the saved one, where it is given nothing else."""
+BEFORE: dict[str, Any] = {"retractions": False, "pins": [], "frozen": False, "advise": False, "options": {}}
+"""Of files from before these were saved."""
 
 _int, _str, _dict = validators.instance_of(int), validators.instance_of(str), validators.instance_of(dict)
 _row = validators.and_(_int, validators.ge(0), validators.lt(2**62))
@@ -72,6 +77,10 @@ class Saved:
     """Sub-plans that the user wants kept."""
     frozen: bool = field(validator=validators.instance_of(bool))
     """Whether the routing policy is kept from deciding."""
+    advise: bool = field(validator=validators.instance_of(bool))
+    """Whether it only says what it would do."""
+    options: dict[str, Any] = field(validator=_dict)
+    """The numbers and names that the routing policy was made with, if it is one that `load` makes again."""
 
 
 def save(engine: Eddy, path: Path) -> None:
@@ -102,6 +111,8 @@ def save(engine: Eddy, path: Path) -> None:
         },
         pins=list(engine.pinned),
         frozen=engine.frozen,
+        advise=engine.advise,
+        options=saved_options(engine.routing),
     )
     tables = [(_schema(engine.query, state), _batches(engine, state)) for state in engine._streams]
     write(path, asdict(saved), tables)
@@ -111,16 +122,9 @@ def load(cls: type[E], path: Path, query: Query | None, options: dict[str, Any])
     """An engine that goes on where the saved one stood; ``options`` that are not None go before its own."""
     with opened(path) as file:
         with file.reading():
-            header = {
-                "retractions": False,
-                "pins": [],
-                "frozen": False,
-                **file.header,
-            }  # before there were any
+            header = {**BEFORE, **file.header}
             saved = Saved(**{name: header[name] for name in fields_dict(Saved)})
-            own: dict[str, Any] = {
-                name: getattr(saved, name) for name in ("plan", "batch_size", "joins", "seed", "retractions")
-            }
+            own: dict[str, Any] = {name: getattr(saved, name) for name in OPTIONS}
             if query is None:
                 query = rebuilt(saved.query, file.path)
             elif isinstance(query, Query):
@@ -129,15 +133,13 @@ def load(cls: type[E], path: Path, query: Query | None, options: dict[str, Any])
                 raise EddyError(f"query must be the eddy.Query of the snapshot, not {type(query).__name__}")
             if not len(query.names) == len(saved.lows) == len(saved.nexts):
                 raise ValueError(f"it counts the rows of {len(saved.lows)} streams, not {len(query.names)}")
-        given = {name: value for name, value in options.items() if value is not None}
-        if "routing" not in given and saved.policies.get("routing") == "Auto":
-            from policies import Auto  # the optimiser's kernels are compiled only where it is needed
-
-            own["routing"] = Auto()
-        engine = cls(query, **{**own, **given}, _first_row=saved.first_row)
-        for pin in saved.pins:
-            engine._steering.keep(pin)
-        engine._steering.frozen = saved.frozen
+        made = {**own, **{name: value for name, value in options.items() if value is not None}}
+        stays = options["plan"] is not None and not made["advise"]
+        if "routing" not in made and not stays and saved.policies.get("routing") == "Auto":
+            with file.reading():
+                made["routing"] = made_again(saved.options)
+        engine = cls(query, **made, _first_row=saved.first_row)
+        engine._steering.restore(saved.pins, saved.frozen)
         _restore(engine, saved, file)
     return engine
 

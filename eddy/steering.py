@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from eddy.decisions import Decision, Ledger, as_choice
-from eddy.errors import EddyError, PlanError
+from eddy.errors import EddyError, PlanError, PolicyError
 from eddy.pins import Pin, check_pins, parse_pin, with_pins
 from eddy.plan import Join, Plan
 from eddy.view import Watch
@@ -68,16 +69,41 @@ class Steering:
         if engine.query.minus and routing.joins_only:
             return
         start = time.perf_counter()
-        if not routing.wants(self.watch.glance()):
-            self.watch.forget()
-            return
-        view = self.look()
-        given = routing.choose(view)
+        try:
+            if not routing.wants(self.watch.glance()):
+                self.watch.forget()
+                return
+            view = self.look()
+            given = routing.choose(view)
+        except Exception as error:  # nothing of the batch has been taken in yet
+            raise PolicyError(
+                f"the routing policy {type(routing).__name__} raised {type(error).__name__}: {error}. The batch was "
+                "not taken: push it again, and the policy is asked when it is due the next time; after freeze() the "
+                "engine goes on without it"
+            ) from error
         if given is not None:
             self._carry_out(given, view, time.perf_counter() - start)
 
     def look(self) -> View:
         return self.watch.look(self.pinned)
+
+    def tell(self) -> list[str]:
+        """Who chooses the plan, what it may not touch, and what was decided last, as text."""
+        engine, routing = self._engine, self._engine.routing
+        period, what = routing.period, "the plan stays"
+        if period is not None and not (engine.query.minus and routing.joins_only):
+            last = f"last asked after {self.decided:,} events, next" if self.decided else "first asked"
+            what = "frozen" if self.frozen else f"{last} after {self.decided + period:,}"
+            what = f"only advises, {what}" if self.advise else what
+        pins = f"; pinned {', '.join(self.pinned)}" if self.pins else ""
+        lines = [f"routing {type(routing).__name__}: {what}{pins}"]
+        decision = self.ledger.last
+        if decision is not None:
+            why = f": {decision.reason}" if decision.outcome == "refused" else ""
+            lines.append(
+                f"last decision, after {decision.events:,} events: {decision.plan}, {decision.outcome}{why}"
+            )
+        return lines
 
     @property
     def pinned(self) -> tuple[str, ...]:
@@ -116,11 +142,18 @@ class Steering:
         if self.pins:
             check_pins(plan, self.pins)
 
-    def keep(self, text: str) -> None:
-        """Keep a sub-plan that the plan has."""
-        pin = parse_pin(text, self._engine.query.names, self.pins)
-        check_pins(self._engine._plan, [pin])
-        self.pins.append(pin)
+    def restore(self, pins: Sequence[str], frozen: bool) -> None:
+        """A snapshot is being loaded, which has these pins."""
+        plan = self._engine._plan
+        for text in pins:
+            pin = parse_pin(text, self._engine.query.names, self.pins)
+            if not pin.kept(plan):
+                raise PlanError(
+                    f"plan {str(plan)!r} breaks the pin {text!r} of the saved engine: load without plan, and then "
+                    f"unpin({text!r}) and migrate({str(plan)!r}); or name a plan in which it is a part"
+                )
+            self.pins.append(pin)
+        self.frozen = frozen
 
     def resume(self, decided: int) -> None:
         """A snapshot was loaded, made when the policy had last been asked so many events after the beginning."""

@@ -477,19 +477,19 @@ def test_explain_draws_the_plan_and_how_full_it_is():
     engine.push("C", batch([1]))
     lines = engine.explain().splitlines()
     assert lines[0] == "plan (A B) C" and lines[1].startswith("5 events, 1 result, ")
-    assert lines[2] == "results"
-    assert lines[3].startswith("├─ STAIR A B by k: 2 live, ") and lines[3].endswith(", complete")
-    assert lines[4].startswith("│  ├─ A Rows(10): 2 live of 2 rows, ")
-    assert lines[5].startswith("│  └─ B Rows(10): 2 live of 2 rows, ")
-    assert lines[6].startswith("└─ C Rows(10): 1 live of 1 rows, ")
-    assert all(" each" in line for line in lines[7:])
+    assert lines[3] == "results"
+    assert lines[4].startswith("├─ STAIR A B by k: 2 live, ") and lines[4].endswith(", complete")
+    assert lines[5].startswith("│  ├─ A Rows(10): 2 live of 2 rows, ")
+    assert lines[6].startswith("│  └─ B Rows(10): 2 live of 2 rows, ")
+    assert lines[7].startswith("└─ C Rows(10): 1 live of 1 rows, ")
+    assert all(" each" in line for line in lines[8:])
     engine.migrate("A (B C)")
     engine.push("A", batch([1]))
     (line,) = [line for line in engine.explain().splitlines() if "STAIR" in line]
     assert line.startswith("└─ STAIR B C by k: 1 live, ")
     assert not line.endswith("complete") and "filled" in line and "0% settled" in line
     engine.migrate("stems")
-    assert engine.explain().splitlines()[2:5] == [
+    assert engine.explain().splitlines()[3:6] == [
         "  A visits B, then C",
         "  B visits A, then C",
         "  C visits A, then B",
@@ -689,6 +689,7 @@ def test_a_routing_policy_is_asked_by_the_clock_and_changes_the_plan():
     """Every `period` events it sees statistics; what it names is the plan from the next batch on."""
     turning, eager = Turning(["(A B) C", None, "A (B C)", "stems"]), Eager()
     engine = eddy.Eddy(query("ABC", eddy.Rows(25)), routing=turning, migration=eager, seed=9, batch_size=20)
+    turning, eager = engine.routing, engine.migration  # its own copies
     twin = eddy.Eddy(query("ABC", eddy.Rows(25)))
     assert turning.began == (("A", "B", "C"), 9)
     plans = set()

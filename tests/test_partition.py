@@ -87,3 +87,23 @@ def test_row_marks_are_those_of_the_engine():
     for cut in (0, 1, 77, 199):
         counts = [int((streams[:cut] == s).sum()) for s in range(4)]
         assert (partition.row_marks(query, streams[cut:], counts) == marks[cut:, [0, 2, 3]]).all()
+
+
+def test_a_cell_takes_a_push_without_rows():
+    """A stretch of the feed need not have rows for every cell; before and after it all is as usual."""
+    import eddy
+
+    for window in (eddy.Rows(3), eddy.Unbounded()):
+        stream = eddy.Stream({"x": "int64"}, window=window)
+        query = eddy.Query({"A": stream, "B": stream}, where=["A.x = B.x"])
+        cell = partition.Cell(query, partition.choose(query, 1), 0)
+        marks = {partition.mark_column(name): [0] for name in partition.counted(query)}
+        none = {name: [] for name in ("x", partition.EVENT, partition.ROW, *marks)}
+        found = []
+        for event, name in enumerate("AB"):
+            found.append(len(cell.push({})))
+            found.append(len(cell.push({"A": none})))
+            found.append(
+                len(cell.push({name: {"x": [7], partition.EVENT: [event], partition.ROW: [0], **marks}}))
+            )
+        assert found == [0, 0, 0, 0, 0, 1] and cell.statistics().events == 2

@@ -166,12 +166,11 @@ def test_policies_are_given_anew_and_asked_in_time(tmp_path):
     engine.save(tmp_path / "engine.eddy")
     header = header_of(tmp_path / "engine.eddy")
     assert header["policies"] == {"routing": "Asked", "migration": "Jisc", "feedback": "NoFeedback"}
-    routing = Asked()
-    loaded = eddy.Eddy.load(tmp_path / "engine.eddy", routing=routing)
-    assert (loaded.routing, loaded.migration) == (routing, Jisc(at_once=2.0))
+    loaded = eddy.Eddy.load(tmp_path / "engine.eddy", routing=Asked())
+    assert loaded.migration == Jisc(at_once=2.0)
     for i in range(14):
         loaded.push("A", {"x": [i]})
-    assert engine.routing.at == [10] and routing.at == [20]
+    assert engine.routing.at == [10] and loaded.routing.at == [20]
 
 
 def test_any_name_survives(tmp_path):

@@ -72,13 +72,12 @@ class Watching(Routing):
 
 def test_each_view_tells_what_came_since_the_last():
     """Arrivals, probes and matches add up, and whoever looks with `view` in between changes nothing."""
-    watching = Watching()
-    engine = eddy.Eddy(query(), "(A B) C", routing=watching)
+    engine = eddy.Eddy(query(), "(A B) C", routing=Watching())
     random = np.random.default_rng(0)
     for i in range(31):
         engine.push("ABC"[i % 3], {"x": random.integers(0, 9, 30), "y": random.integers(0, 9, 30)})
         engine.view()
-    views = watching.views
+    views = engine.routing.views
     assert [view.events for view in views] == list(range(90, 930, 90))
     assert all(view.arrivals == {"A": 30, "B": 30, "C": 30} for view in views)
     assert all(by_target(view)[("A",), ("B",)][0] == 30 for view in views)
@@ -95,6 +94,7 @@ def test_a_view_shows_the_plan_that_runs(migration):
     """Also while two plans run: steps and STAIRs of the new one, counted from its beginning on."""
     watching = Watching(["A (B C)", "(A C) B", "stems", "(A B) C"])
     engine = eddy.Eddy(query(), "(A B) C", routing=watching, migration=migration)
+    watching = engine.routing
     feed(engine, 40)
     plans = ["(A B) C", "A (B C)", "(A C) B", "A: B C | B: A C | C: A B", "(A B) C"]
     assert [view.plan for view in watching.views[:5]] == plans
@@ -146,6 +146,7 @@ def test_set_differences_have_no_fan_outs():
         engine = eddy.Eddy(subtract, routing=routing)
         for i in range(5):
             engine.push("ABC"[i % 3], {"k": [i]})
+        routing = engine.routing
         assert len(routing.views) == asked
         assert engine.plan == ("(A - C) - B" if asked else "(A - B) - C")
     view = routing.views[0]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from attrs import define, field, validators
+from attrs import define, field, validate
 
 from policies.optimizer.estimate import Estimate
 from policies.optimizer.measure import count, estimate, seconds_spent, verify
 from policies.optimizer.model import CostModel
 from policies.optimizer.moving import changing_seconds, moving_seconds, same
 from policies.optimizer.search import SHAPES, best, cost_of
+from policies.options import instance, number, one_of, whole
 from policies.routing.account import Account
 from policies.routing.attention import FIRST, Attention
 from policies.routing.base import Choice, Routing
@@ -48,13 +49,13 @@ class Auto(Routing):
     `policies.routing.account`.
     """
 
-    every: int = field(default=65_536, validator=validators.ge(1))
-    gain: float = field(default=0.1, validator=[validators.ge(0.0), validators.lt(1.0)])
-    drift: float = field(default=0.1, validator=validators.gt(0.0))
-    overhead: float = field(default=0.003, validator=validators.gt(0.0))
-    shape: str = field(default="any", validator=validators.in_(SHAPES))
-    model: CostModel = field(factory=CostModel, repr=False)
-    regret: float = field(default=0.05, validator=validators.ge(0.0))
+    every: int = field(default=65_536, validator=whole(1))
+    gain: float = field(default=0.1, validator=number(least=0, below=1))
+    drift: float = field(default=0.1, validator=number(above=0))
+    overhead: float = field(default=0.003, validator=number(above=0))
+    shape: str = field(default="any", validator=one_of(SHAPES))
+    model: CostModel = field(factory=CostModel, repr=False, validator=instance(CostModel))
+    regret: float = field(default=0.05, validator=number(least=0))
     account: Account = field(init=False, repr=False)
     _attention: Attention = field(init=False, repr=False)
     _trials: Trials = field(init=False, factory=Trials, repr=False)
@@ -85,6 +86,7 @@ class Auto(Routing):
 
     @account.default
     def _opened(self) -> Account:
+        validate(self)  # attrs does so only when what is made of the options has been made
         return Account(self.overhead, self.regret)
 
     @_attention.default

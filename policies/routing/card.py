@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import random
 
-from attrs import define, field, validators
+from attrs import define, field
 
 from policies.optimizer.rates import probability
+from policies.options import number
 from policies.routing.pop import Pop
 from policies.routing.reoptimizer import Reading
 from policies.routing.view import View
@@ -27,8 +28,8 @@ class Card(Pop):
     Plans that are made again get new ranges; the ranges of the others move. For the rest see `Pop`.
     """
 
-    alpha: float = field(default=1 / 3, validator=[validators.ge(0.0), validators.le(1.0)])
-    margin: float = field(default=0.2, validator=[validators.ge(0.0), validators.lt(1.0)])
+    alpha: float = field(default=1 / 3, validator=number(least=0, most=1))
+    margin: float = field(default=0.2, validator=number(least=0, below=1))
     passed: int = field(init=False, default=0)
     """Checks that were bypassed."""
     _random: random.Random = field(init=False, factory=random.Random, repr=False)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from attrs import define, field, validators
+from attrs import define, field
 
+from policies.options import number, whole
 from policies.routing.base import Choice, Routing
 from policies.routing.orders import Order, as_orderings, followers, orders_of
 from policies.routing.view import View
@@ -26,8 +27,8 @@ class Greedy(Routing):
     thrashing serve the same end. Departure: every probe is taken to cost the same.
     """
 
-    period: int = field(default=65_536, validator=validators.ge(1))
-    slack: float = field(default=0.2, validator=validators.ge(0))
+    period: int = field(default=65_536, validator=whole(1))
+    slack: float = field(default=0.2, validator=number(least=0))
     _turn: int = field(init=False, default=0, repr=False)
 
     def begin(self, names: tuple[str, ...], seed: int) -> None:

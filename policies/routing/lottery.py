@@ -7,9 +7,10 @@ import random
 from collections import Counter
 from collections.abc import Mapping
 
-from attrs import define, field, validators
+from attrs import define, field
 
 from policies.graph import Graph
+from policies.options import number, whole
 from policies.routing.base import Choice, Routing
 from policies.routing.orders import Order, as_orderings, followers
 from policies.routing.view import View
@@ -39,9 +40,9 @@ class Lottery(Routing):
     counted from the greatest fan-out down: else nobody would have any.
     """
 
-    period: int = field(default=32_768, validator=validators.ge(1))
-    draws: int = field(default=8, validator=validators.ge(1))
-    floor: float = field(default=0.02, validator=[validators.gt(0), validators.le(1)])
+    period: int = field(default=32_768, validator=whole(1))
+    draws: int = field(default=8, validator=whole(1))
+    floor: float = field(default=0.02, validator=number(above=0, most=1))
     _random: random.Random = field(init=False, factory=random.Random, repr=False)
 
     def begin(self, names: tuple[str, ...], seed: int) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import random
 
-from attrs import define, field, validators
+from attrs import define, field
 
 from policies.graph import Graph
 from policies.optimizer.plans import show
+from policies.options import whole
 from policies.routing.base import Routing
 from policies.routing.reoptimizer import Reoptimizer
 from policies.routing.view import View
@@ -22,7 +23,7 @@ class Base(Routing):
     many events, and chooses by the cardinalities that were measured by then.
     """
 
-    after: int = field(default=0, validator=validators.ge(0))
+    after: int = field(default=0, validator=whole(0))
     _done: bool = field(init=False, default=False, repr=False)
     _random: random.Random = field(init=False, factory=random.Random, repr=False)
 

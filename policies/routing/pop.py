@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 
-from attrs import define, field, validators
+from attrs import define, field
 
 from policies.optimizer.measure import seconds_spent
 from policies.optimizer.model import CostModel
+from policies.options import number, truth, whole
 from policies.routing.base import Routing
 from policies.routing.reoptimizer import Reading, Reoptimizer, absent_field
 from policies.routing.view import View
@@ -36,11 +37,11 @@ class Pop(Routing):
     ``overhead=math.inf, gain=0`` is the thesis' way.
     """
 
-    every: int = field(default=1000, validator=validators.ge(1))
+    every: int = field(default=1000, validator=whole(1))
     absent: str = absent_field
-    overhead: float = field(default=0.015, validator=validators.gt(0.0))
-    gain: float = field(default=0.05, validator=[validators.ge(0.0), validators.lt(1.0)])
-    literal: bool = False
+    overhead: float = field(default=0.015, validator=number(above=0))
+    gain: float = field(default=0.05, validator=number(least=0, below=1))
+    literal: bool = field(default=False, validator=truth())
     checks: int = field(init=False, default=0)
     """Times that it looked at ranges."""
     regenerations: int = field(init=False, default=0)

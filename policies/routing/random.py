@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import random
 
-from attrs import define, field, validators
+from attrs import define, field
 
+from policies.options import whole
 from policies.routing.base import Routing
 from policies.routing.orders import Order, as_left_deep, as_orderings, order_by
 from policies.routing.view import View
@@ -19,7 +20,7 @@ class Random(Routing):
     the query has not.
     """
 
-    period: int = field(default=65_536, validator=validators.ge(1))
+    period: int = field(default=65_536, validator=whole(1))
     _random: random.Random = field(init=False, factory=random.Random, repr=False)
 
     def begin(self, names: tuple[str, ...], seed: int) -> None:

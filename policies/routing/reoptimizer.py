@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
-from attrs import define, evolve, field, frozen, validators
+from attrs import define, evolve, field, frozen
 
 from policies.optimizer.estimate import Estimate
 from policies.optimizer.measure import estimate, verify
@@ -14,6 +14,7 @@ from policies.optimizer.plans import flat, read, show, singles
 from policies.optimizer.revision import outside, shifted
 from policies.optimizer.thesis import MOST, Costs, Floats, Sets, StreamPlan, cost_of_order, plan_stream
 from policies.optimizer.thesis_kernels import ALL_ALIKE
+from policies.options import one_of
 
 if TYPE_CHECKING:
     from policies.routing.view import View
@@ -24,7 +25,7 @@ ABSENT = ("sample", "supersets")
 VERIFIED = 3
 """How many times orders are verified and made again at the most."""
 
-absent_field = field(default="sample", validator=validators.in_(ABSENT))
+absent_field = field(default="sample", validator=one_of(ABSENT))
 
 
 @frozen(eq=False)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import random
 
-from attrs import define, field, validators
+from attrs import define, field
 
+from policies.options import number, truth, whole
 from policies.routing.base import Choice, Routing
 from policies.routing.orders import Order, as_left_deep, as_orderings, followers, order_by
 from policies.routing.view import View
@@ -41,11 +42,11 @@ class Skinner(Routing):
     tree is begun anew when it has more than ``nodes`` nodes. It is seeded, but the clock is not: two runs may differ.
     """
 
-    period: int = field(default=16_384, validator=validators.ge(1))
-    exploration: float = field(default=0.3, validator=validators.ge(0))
-    forget: float = field(default=0.02, validator=[validators.ge(0), validators.lt(1)])
-    composites: bool = False
-    nodes: int = field(default=10_000, validator=validators.ge(1))
+    period: int = field(default=16_384, validator=whole(1))
+    exploration: float = field(default=0.3, validator=number(least=0))
+    forget: float = field(default=0.02, validator=number(least=0, below=1))
+    composites: bool = field(default=False, validator=truth())
+    nodes: int = field(default=10_000, validator=whole(1))
     _random: random.Random = field(init=False, factory=random.Random, repr=False)
     _root: _Node = field(init=False, factory=_Node, repr=False)
     _size: int = field(init=False, default=1, repr=False)
