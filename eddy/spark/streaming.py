@@ -8,6 +8,7 @@ checkpoint, and hand state to Python one value at a time.
 from __future__ import annotations
 
 import hashlib
+import secrets
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from eddy.marks import counted
 from eddy.partition import Partitioning, choose
 from eddy.query import Query
 from eddy.spark.bounded import check_options, remember
+from eddy.spark.identity import identified
 from eddy.spark.layout import check_frames, layout_of, result_schema
 from eddy.spark.live import LiveJob, remembering
 from eddy.spark.pack import packed
@@ -26,6 +28,7 @@ from eddy.spark.redeal import prepare
 from eddy.spark.report import tally
 from eddy.spark.session import quiet
 from eddy.spark.ship import core_count, pickled, sent, ship
+from eddy.spark.state import Store
 from eddy.spark.work import BATCH
 
 if TYPE_CHECKING:
@@ -63,14 +66,17 @@ def stream(
     policies = {"batch_size": BATCH, **policies}
     check_options(query, policies)
     check_delays(query, frames)
-    layout = layout_of(query)
-    check_frames(layout.query, frames, streaming=True)
+    check_frames(layout_of(query).query, frames, streaming=True)
     still = [name for name, frame in frames.items() if not frame.isStreaming]
     if still:
         raise EddyError(
             f"the DataFrame of stream {still[0]} is not a streaming one: read it with spark.readStream, "
             "or call eddy.spark.join"
         )
+    store = Store(str(checkpoint))
+    identity = identified(store, query, frames)
+    query, frames = identity.query, identity.frames
+    layout = layout_of(query)
     spark = next(iter(frames.values())).sparkSession
     context = spark.sparkContext
     cells = core_count(context) if partitions is None else partitions
@@ -94,8 +100,12 @@ def stream(
         delays={name: delay(query, name, frames[name], watermark) for name in query.names},
         slowest=multiple == "min",
         retain=retain,
+        identity=identity.digest,
+        call=secrets.token_hex(8),
     )
     prepare(spark, job)
+    if identity.new:
+        store.describe(identity.text)
     archive, reports = ship(context), tally(context)
     with quiet():
         result = packed(layout, partitioning, frames).mapInArrow(sent(pickled(job), archive, reports), schema)
