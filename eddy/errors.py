@@ -19,6 +19,13 @@ class BatchError(EddyError):
     """A batch was refused. The engine is as it was before the call."""
 
 
+class OrderError(BatchError):
+    """The same, since time goes back: the first argument says where, the second what to do about it."""
+
+    def __str__(self) -> str:
+        return "".join(map(str, self.args))
+
+
 class StateError(EddyError):
     """The call does not fit the engine's state, for example a push while results are still being drawn."""
 

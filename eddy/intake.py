@@ -14,7 +14,7 @@ from attrs import define
 from numpy.typing import NDArray
 
 from eddy.columns import normalise
-from eddy.errors import BatchError
+from eddy.errors import BatchError, OrderError
 from eddy.instants import format_instant
 from eddy.lowwater import Given
 from eddy.marks import ROW
@@ -182,10 +182,11 @@ class Intake:
         order = [brought.events for brought in given if brought.events is not None]
         streams, events, times = self._ordered(names, read, offsets, order)
         if times is not None and names and self.now is not None and times[0] < self.now:
-            raise BatchError(
+            raise OrderError(
                 f"time goes back: the batch starts at {self._when(times[0])}, but an event at {self._when(self.now)} "
-                "was already pushed. "
-                "A query with time windows needs its batches in order of time: push the streams together with push_all"
+                "was already pushed",
+                ". A query with time windows needs its batches in order of time: "
+                "push the streams together with push_all",
             )
         parts = [
             self._part(name, columns, events[offsets[i] : offsets[i + 1]])
@@ -230,10 +231,10 @@ class Intake:
             merged = _reordered(times, events, s >= 0)
         if s >= 0:
             at = int(np.argmax(times[s][1:] < times[s][:-1])) + 1
-            raise BatchError(
+            raise OrderError(
                 f"stream {names[s]}: time goes back at row {at} of the batch "
-                f"({self._when(times[s][at])} after {self._when(times[s][at - 1])}): "
-                f"sort the batch by {self.query.streams[names[s]].time}"
+                f"({self._when(times[s][at])} after {self._when(times[s][at - 1])})",
+                f": sort the batch by {self.query.streams[names[s]].time}",
             )
         return streams, events, merged if self.time_windows else None
 

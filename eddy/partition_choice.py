@@ -227,7 +227,9 @@ def _single(query: Query, rows: Mapping[str, float] | None, note: str) -> Partit
 
 def _sliceable(query: Query, sample: Mapping[str, Any]) -> bool:
     moving = [name for name, stream in query.streams.items() if not stream.static]
-    return query.time_windows and not counted(query) and all(name in sample for name in moving)
+    if not query.time_windows or counted(query) or not all(name in sample for name in moving):
+        return False
+    return any(len(sample[name][str(query.streams[name].time)]) for name in moving)
 
 
 def _slices(

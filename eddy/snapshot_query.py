@@ -79,14 +79,7 @@ def rebuilt(saved: Mapping[str, Any], path: str) -> Query:
 
 def check_same(saved: Mapping[str, Any], query: Query, path: str) -> None:
     """StateError unless the query is the saved one; predicates may be in another order."""
-    given = describe(query)
-    if not saved["functions"]:
-        try:
-            saved = describe(rebuilt(saved, path))  # in the words of this version of the library
-        except StateError:
-            pass
-    saved = {**_ABSENT, **saved}
-    difference = next(_differences(saved, given), None)
+    difference = next(differences(current(saved, path), describe(query)), None)
     if difference is not None:
         raise StateError(
             f"the query is not the one of the snapshot {path!r}: {difference}. "
@@ -94,25 +87,37 @@ def check_same(saved: Mapping[str, Any], query: Query, path: str) -> None:
         )
 
 
-def _differences(saved: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[str]:
-    """What differs between two described queries, what matters most first."""
+def current(saved: Mapping[str, Any], path: str) -> dict[str, Any]:
+    """A query that was saved, described in the words of this version of the library, where it can be."""
+    if not saved["functions"]:
+        try:
+            saved = describe(rebuilt(saved, path))
+        except StateError:
+            pass
+    return {**_ABSENT, **saved}
+
+
+def differences(
+    saved: Mapping[str, Any], given: Mapping[str, Any], keeper: str = "the snapshot"
+) -> Iterator[str]:
+    """What differs between two described queries, what matters most first; ``keeper`` has the saved one."""
     ours, theirs = given["streams"], saved["streams"]
     if list(ours) != list(theirs):
-        yield f"its streams are {', '.join(ours)}, the snapshot's {', '.join(theirs)}"
+        yield f"its streams are {', '.join(ours)}, {keeper}'s {', '.join(theirs)}"
         return
     for name, stream in ours.items():
         other = theirs[name]
         for column in {**stream["columns"], **other["columns"]}:
             one, two = stream["columns"].get(column), other["columns"].get(column)
             if one != two:
-                yield f"column {name}.{column} {_is(one)}, in the snapshot it {_is(two)}"
+                yield f"column {name}.{column} {_is(one)}, in {keeper} it {_is(two)}"
         if stream["time"] != other["time"]:
-            yield f"the time of {name} {_is(stream['time'])}, in the snapshot it {_is(other['time'])}"
+            yield f"the time of {name} {_is(stream['time'])}, in {keeper} it {_is(other['time'])}"
         if stream["static"] != other.get("static", False):
-            yield f"stream {name} is {'' if stream['static'] else 'not '}static, unlike in the snapshot"
+            yield f"stream {name} is {'' if stream['static'] else 'not '}static, unlike in {keeper}"
         if stream["window_numbers"] != other["window_numbers"] or given["time_unit"] != saved["time_unit"]:
-            yield f"the window of {name} is {stream['window']}, in the snapshot it is {other['window']}"
-    for who, mine, other in (("it", given, saved), ("the snapshot", saved, given)):
+            yield f"the window of {name} is {stream['window']}, in {keeper} it is {other['window']}"
+    for who, mine, other in (("it", given, saved), (keeper, saved, given)):
         for predicate in mine["where"]:
             if predicate not in other["where"]:
                 yield f"only {who} has the predicate {predicate}"
@@ -120,9 +125,9 @@ def _differences(saved: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator
             if condition != other["minus"].get(name):
                 yield f"only {who} subtracts {name} by {' AND '.join(condition)}"
     if given["cross"] != saved["cross"]:
-        yield f"cross is {given['cross']}, in the snapshot it is {saved['cross']}"
+        yield f"cross is {given['cross']}, in {keeper} it is {saved['cross']}"
     if any(given[part] != saved[part] for part in ("select", "group_by", "aggregates")):
-        yield f"it selects {_shown(given)}, the snapshot {_shown(saved)}"
+        yield f"it selects {_shown(given)}, {keeper} {_shown(saved)}"
 
 
 def _shown(described: Mapping[str, Any]) -> str:

@@ -100,9 +100,10 @@ def micro_batches(given, job, times):
     return made
 
 
-def attempt(job, number, blocks, files=None):
+def attempt(job, number, blocks, files=None, fresh=True):
     """One attempt of a micro-batch: what all cells give together; `Stopped` as the file system says."""
-    live.WARM.clear()  # a new process
+    if fresh:
+        live.WARM.clear()  # a new process
     found = Counter()
     for cell, packed in blocks.items():
         if not packed:

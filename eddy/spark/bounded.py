@@ -15,12 +15,13 @@ from eddy.spark.deal import dealt
 from eddy.spark.layout import CELL, ROW, STREAM, TIME, Layout, check_frames, layout_of, result_schema
 from eddy.spark.numbering import numbered
 from eddy.spark.report import tally
-from eddy.spark.sampling import sampled, sizes_of
+from eddy.spark.sampling import is_empty, samples, sizes_of
 from eddy.spark.session import quiet
 from eddy.spark.ship import core_count, pickled, sent, ship
 from eddy.spark.work import BATCH, Job
 
 if TYPE_CHECKING:
+    from pyspark import SparkContext
     from pyspark.sql import DataFrame
 
 
@@ -63,8 +64,10 @@ def join(
             f"the window of {marked[0]} counts rows, and a DataFrame has no order of its own: "
             "give every stream a time column, such as a number of the row, and name it with Stream(..., time=)"
         )
-    cells = core_count(context) if partitions is None else partitions
-    found = {name: sampled(layout, name, frame, sample) for name, frame in frames.items()} if sample else None
+    cells = cells_of(context, partitions)
+    found = samples(layout, frames, sample)
+    if kind == "slices" and found is not None and is_empty(found, frames):
+        kind = "single"
     sizes = sizes_of(frames) if rows is None else dict(rows)
     partitioning = choose(layout.query, cells, sizes, found, kind)
     packed = packed and query.timed and not (marked or any(s.static for s in query.streams.values()))
@@ -101,6 +104,20 @@ def check_options(query: Query, policies: dict[str, Any]) -> None:
         Eddy(query, **policies)
     except TypeError as error:
         raise EddyError(f"these are not options of Eddy: {error}") from error
+
+
+def cells_of(context: SparkContext, partitions: Any) -> int:
+    """How many partitions there are to be, by default as many as tasks run at once."""
+    if partitions is None:
+        return core_count(context)
+    return whole("partitions", partitions)
+
+
+def whole(what: str, given: Any) -> int:
+    """A number that must be whole, and at least 1."""
+    if isinstance(given, bool) or not hasattr(given, "__index__") or given < 1:
+        raise EddyError(f"{what} must be a whole number of at least 1, not {given!r}")
+    return int(given)
 
 
 def remember(frame: DataFrame, partitioning: Partitioning, reports: Any) -> None:

@@ -208,20 +208,29 @@ def check_frames(query: Query, frames: Mapping[str, DataFrame], streaming: bool)
 
     if not isinstance(frames, Mapping):
         raise EddyError(f"give the DataFrames as a dict of stream name to DataFrame, not {frames!r}")
+    for name in frames:
+        if name not in query.streams:
+            raise EddyError(f"the query has no stream {name!r}: it has {', '.join(query.names)}")
     for name in query.names:
         if name not in frames:
             raise EddyError(
                 f"there is no DataFrame for stream {name}: give one for each of {', '.join(query.names)}"
             )
     for name, frame in frames.items():
-        if name not in query.streams:
-            raise EddyError(f"the query has no stream {name!r}: it has {', '.join(query.names)}")
         if not isinstance(frame, DataFrame):
-            raise EddyError(f"stream {name} needs a DataFrame, not a {type(frame).__name__}")
+            raise EddyError(
+                f"stream {name} needs Spark's DataFrame, not {_kind_of(frame)}: make one with spark.createDataFrame"
+            )
         if frame.isStreaming and not streaming:
             raise EddyError(f"the DataFrame of stream {name} is a streaming one: call eddy.spark.stream")
         for column, kind in query.streams[name].columns.items():
             _travelling(frame, column, kind, name)
+
+
+def _kind_of(given: object) -> str:
+    """Its type, and whose: pandas has DataFrames too."""
+    of = type(given)
+    return of.__name__ if of.__module__ == "builtins" else f"{of.__module__.split('.')[0]}.{of.__name__}"
 
 
 def _travelling(frame: DataFrame, column: str, kind: ColumnType, stream: str) -> str:

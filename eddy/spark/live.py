@@ -16,6 +16,7 @@ from eddy.outputs import Output
 from eddy.partition import Partitioning
 from eddy.query import Query
 from eddy.result import Result
+from eddy.spark.identity import digest, replaced
 from eddy.spark.layout import STREAM, TIME, Layout, changed
 from eddy.spark.order import abreast, by_stream
 from eddy.spark.pack import as_numbers, unpacked
@@ -24,8 +25,8 @@ from eddy.spark.state import Header, State, Store, state_name
 from eddy.spark.work import LARGEST, as_spark, gathered
 from eddy.types import Array
 
-WARM: dict[tuple[str, int, str], tuple[str, Eddy]] = {}
-"""Engines that this worker process still holds, and which attempt of which micro-batch they are from."""
+WARM: dict[tuple[str, int, str], tuple[str, str, Eddy]] = {}
+"""Engines that this worker process still holds, of which call, and which attempt of which micro-batch they are from."""
 KEPT = 4
 """So many of them; a worker does not always get the same cells."""
 
@@ -47,6 +48,10 @@ class LiveJob:
     slowest: bool
     """Whether of several streams the slowest makes the watermark."""
     retain: int
+    identity: str = ""
+    """Which query this is, in short, as the checkpoint describes it; empty if it does not."""
+    call: str = ""
+    """The call of `stream` that this is from: held engines of another have other policies, or another query."""
 
     def run(self, batches: Iterator[pa.RecordBatch], tally: Any) -> Iterator[pa.RecordBatch]:
         """The results of a micro-batch, as Spark's mapInArrow calls it; the state is written at the end."""
@@ -77,7 +82,8 @@ class LiveJob:
     ) -> Iterator[pa.RecordBatch]:
         """The results of one micro-batch of a cell, whose rows and newest times are in the table."""
         key = (query_id, cell, self.dealing)
-        warm = WARM.pop(key, ("", None))
+        held = WARM.pop(key, None)
+        warm = held[1:] if held is not None and held[0] == self.call else ("", None)
         state = self._state(store, batch, cell, warm[0])
         engine = self._engine(state, warm)
         tags, times = np.asarray(table.column(STREAM)), as_numbers(table.column(TIME))
@@ -108,12 +114,13 @@ class LiveJob:
             late=dropped + (0 if state is None else state.header.late),
             plan=self.options.get("plan"),
             home={name: is_home(self.partitioning, cell, name) for name in self.layout.query.names},
+            query=self.identity,
         )
         store.write(header, self.partitioning.cells, engine, pending.combine_chunks())
         store.forget(batch, self.retain, cell)
         while len(WARM) >= KEPT:
             WARM.pop(next(iter(WARM)))
-        WARM[key] = (header.token, engine)
+        WARM[key] = (self.call, header.token, engine)
         more = {"batch": batch, "late": dropped, "pending": pending.num_rows, "results": results}
         sent_back(tally, report_of(cell, counts, engine.statistics(), watch, **more))
 
@@ -121,6 +128,8 @@ class LiveJob:
         """What this cell left in the last micro-batch; None at the very beginning."""
         version = store.last(batch)
         if version is None:
+            if self.identity and digest(store.described()) != self.identity:
+                raise replaced(self.checkpoint)
             return None
         name = state_name(cell, self.partitioning.cells, self.dealing)
         if name not in store.members(version):
@@ -128,7 +137,10 @@ class LiveJob:
                 f"there is no state of cell {cell} after micro-batch {version} in {self.checkpoint!r}: if the number "
                 "of partitions was changed, call eddy.spark.stream again before the query is started"
             )
-        return store.read(version, name, known)
+        state = store.read(version, name, known)
+        if self.identity and state.header.query not in ("", self.identity):
+            raise replaced(self.checkpoint)
+        return state
 
     def _engine(self, state: State | None, warm: tuple[str, Any]) -> Eddy:
         if state is None:

@@ -10,7 +10,7 @@ import attrs
 import pyarrow as pa
 
 from eddy.engine import Eddy
-from eddy.errors import BatchError
+from eddy.errors import BatchError, OrderError
 from eddy.marks import counted
 from eddy.query import Query
 from eddy.result import Result
@@ -57,7 +57,7 @@ class Partition:
             with watch.working():
                 for name, batch in batches.items():
                     counts[name] = counts.get(name, 0) + _length(batch)
-                results = list(give(engine.push_all(batches), signed))
+                results = list(give(_pushed(engine, batches), signed))
             yield from results
         number = 0
         if tally is not None:
@@ -103,6 +103,16 @@ class Partition:
             raise BatchError(
                 f"stream {name}: a row has not exactly the columns {', '.join(columns)} ({error})"
             ) from error
+
+
+def _pushed(engine: Eddy, batches: dict[str, Any]) -> Result:
+    try:
+        return engine.push_all(batches)
+    except OrderError as error:
+        raise BatchError(
+            f"{error.args[0]}: the items of a partition must be in order of time, those of all streams together; sort "
+            "them before mapPartitions, with repartitionAndSortWithinPartitions for example"
+        ) from error
 
 
 def _checked(item: Any) -> tuple[str, Any]:

@@ -19,6 +19,7 @@ import pyarrow as pa
 from eddy.engine import Eddy
 from eddy.errors import StateError
 from eddy.snapshot_format import opened
+from eddy.snapshot_query import check_same
 from eddy.spark.deal import dealt_in_python
 from eddy.spark.layout import CELL, STREAM
 from eddy.spark.live import LiveJob, is_home
@@ -134,6 +135,7 @@ class Reader:
             with open(path, "wb") as file:
                 file.write(engine)
             with opened(path) as snapshot:
+                check_same(snapshot.header["query"], layout.query, path)
                 for number in homes:
                     stream = layout.query.names[number]
                     for batch in snapshot.batches(number, snapshot.schema(number)):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import attrs
 import pyarrow as pa
 
+from eddy.errors import EddyError
 from eddy.spark.layout import Layout
 
 if TYPE_CHECKING:
@@ -35,10 +37,29 @@ def sizes_of(frames: Mapping[str, DataFrame]) -> dict[str, float] | None:
     return None if max(sizes.values()) >= unknown else sizes
 
 
+def samples(layout: Layout, frames: Mapping[str, DataFrame], fraction: Any) -> dict[str, Any] | None:
+    """Some rows of each stream; None if none are asked for. This runs a job for each."""
+    if fraction is None:
+        return None
+    number = isinstance(fraction, Real) and not isinstance(fraction, bool)
+    if not number or not 0 < fraction <= 1:
+        raise EddyError(f"sample is the part of the rows to look at, above 0 and up to 1, not {fraction!r}")
+    return {name: sampled(layout, name, frame, fraction) for name, frame in frames.items()}
+
+
+def is_empty(found: Mapping[str, Any], frames: Mapping[str, DataFrame]) -> bool:
+    """Whether there are no rows to choose slices by; EddyError if the sample has only missed them."""
+    if any(len(values) for columns in found.values() for values in columns.values()):
+        return False
+    if all(frame.isEmpty() for frame in frames.values()):
+        return True
+    raise EddyError("slices of time are chosen by a sample, and it has got no rows: pass a larger sample=")
+
+
 def sampled(layout: Layout, stream: str, frame: DataFrame, fraction: float) -> Any:
     """Some rows of a stream, as the engine takes them. This runs a job."""
     plain = attrs.evolve(layout, marked=())
-    rows = frame.sample(fraction=min(1.0, fraction), seed=0).limit(MOST)
+    rows = frame.sample(fraction=float(fraction), seed=0).limit(MOST)
     table = rows.selectExpr(*plain.tagged(stream, rows)).toArrow().combine_chunks()
     columns = layout.query.streams[stream].columns
     return plain.unpacked(table).get(stream) or {

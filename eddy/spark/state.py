@@ -8,7 +8,7 @@ last committed micro-batch, and a second attempt writes the same again: this is 
 
 A file holds a snapshot of the engine (live rows and the plan), the rows that wait for the watermark, and a few numbers.
 It is written under another name and renamed. ``dealing`` tells how rows are dealt out: another number of partitions is
-another one, and has files of its own.
+another one, and has files of its own. Beside them is what the query is, in ``query.json`` (`eddy.spark.identity`).
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from eddy.query import Query
 
 FOLDER = "eddy"
 HEADER, ENGINE, PENDING = "header.json", "engine.eddy", "pending.arrow"
+DESCRIPTION = "query.json"
 
 
 @frozen
@@ -53,6 +54,8 @@ class Header:
     """The plan that was asked for, which is not always the one it came to."""
     home: dict[str, bool]
     """Whether this cell's rows of a stream are the ones that count, not copies of another cell's."""
+    query: str = ""
+    """Which query it is the state of, in short; older states do not say."""
 
 
 @frozen
@@ -83,6 +86,7 @@ class Store:
     _files: Any = field(init=False)
     _root: str = field(init=False)
     _base: str = field(init=False)
+    _local: bool = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         place = self.checkpoint
@@ -90,6 +94,7 @@ class Store:
             place = os.path.abspath(place)
         self._files, self._base = fs.FileSystem.from_uri(place)
         self._root = posixpath.join(self._base, FOLDER)
+        self._local = isinstance(self._files, fs.LocalFileSystem)
 
     def check_owner(self, query_id: str) -> None:
         """StateError unless the streaming query with this id has its checkpoint here."""
@@ -105,6 +110,23 @@ class Store:
             raise StateError(
                 f"{self.checkpoint!r} is the checkpoint of another streaming query ({owner}): give each its own folder"
             )
+
+    def started(self) -> bool:
+        """Whether Spark has started a query here."""
+        return bool(self._files.get_file_info(posixpath.join(self._base, "metadata")).is_file)
+
+    def described(self) -> bytes | None:
+        """What the query is, as it was described; None if it was not."""
+        try:
+            with self._files.open_input_file(posixpath.join(self._root, DESCRIPTION)) as file:
+                return bytes(file.read())
+        except FileNotFoundError:
+            return None
+
+    def describe(self, text: bytes) -> None:
+        """Write down what the query is, in place of what may be there."""
+        self.create()
+        self._put(posixpath.join(self._root, DESCRIPTION), text)
 
     def create(self) -> None:
         """Make the folder of the states."""
@@ -168,14 +190,16 @@ class Store:
                 archive.write(path, ENGINE)
         folder = self._folder(header.batch)
         self._files.create_dir(folder, recursive=True)
-        target = posixpath.join(folder, state_name(header.cell, cells, header.dealing))
-        local = isinstance(self._files, fs.LocalFileSystem)
+        self._put(posixpath.join(folder, state_name(header.cell, cells, header.dealing)), body.getbuffer())
+
+    def _put(self, target: str, body: Any) -> None:
+        """Write a file, which is whole or not there."""
         draft = (
-            f"{target}.{secrets.token_hex(6)}.draft" if local else target
+            f"{target}.{secrets.token_hex(6)}.draft" if self._local else target
         )  # object stores put a file as a whole
         with self._files.open_output_stream(draft) as out:
-            out.write(body.getbuffer())
-        if local:
+            out.write(body)
+        if self._local:
             with open(draft, "rb") as file:
                 os.fsync(file.fileno())
             self._files.move(draft, target)

@@ -8,6 +8,8 @@ checkpoint, and hand state to Python one value at a time.
 from __future__ import annotations
 
 import hashlib
+import os
+import secrets
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -18,14 +20,16 @@ from eddy.errors import EddyError
 from eddy.marks import counted
 from eddy.partition import Partitioning, choose
 from eddy.query import Query
-from eddy.spark.bounded import check_options, remember
+from eddy.spark.bounded import cells_of, check_options, remember, whole
+from eddy.spark.identity import identified
 from eddy.spark.layout import check_frames, layout_of, result_schema
 from eddy.spark.live import LiveJob, remembering
 from eddy.spark.pack import packed
 from eddy.spark.redeal import prepare
 from eddy.spark.report import tally
 from eddy.spark.session import quiet
-from eddy.spark.ship import core_count, pickled, sent, ship
+from eddy.spark.ship import pickled, sent, ship
+from eddy.spark.state import Store
 from eddy.spark.work import BATCH
 
 if TYPE_CHECKING:
@@ -38,7 +42,7 @@ DELAY = "spark.watermarkDelayMs"
 def stream(
     query: Query,
     frames: Mapping[str, DataFrame],
-    checkpoint: str,
+    checkpoint: str | os.PathLike[str],
     *,
     watermark: Any = None,
     multiple: str | None = None,
@@ -60,22 +64,25 @@ def stream(
     and started again: with another plan or other policies, and another number of ``partitions``: then rows are dealt
     out anew when this is called. Windows that count rows, differences and aggregates run in one partition.
     """
+    place = check_given(checkpoint, policies)
     policies = {"batch_size": BATCH, **policies}
     check_options(query, policies)
-    check_delays(query, frames)
-    layout = layout_of(query)
-    check_frames(layout.query, frames, streaming=True)
+    check_delays(query, watermark)
+    check_frames(layout_of(query).query, frames, streaming=True)
     still = [name for name, frame in frames.items() if not frame.isStreaming]
     if still:
         raise EddyError(
             f"the DataFrame of stream {still[0]} is not a streaming one: read it with spark.readStream, "
             "or call eddy.spark.join"
         )
+    store = Store(place)
+    identity = identified(store, query, frames)
+    query, frames = identity.query, identity.frames
+    layout = layout_of(query)
     spark = next(iter(frames.values())).sparkSession
     context = spark.sparkContext
-    cells = core_count(context) if partitions is None else partitions
-    whole = bool(counted(query))
-    partitioning = choose(layout.query, cells, rows, None, "single" if whole else None)
+    cells, retain = cells_of(context, partitions), whole("retain", retain)
+    partitioning = choose(layout.query, cells, rows, None, "single" if counted(query) else None)
     if multiple is None:
         multiple = str(spark.conf.get("spark.sql.streaming.multipleWatermarkPolicy", "min"))
     if multiple not in ("min", "max"):
@@ -89,13 +96,17 @@ def stream(
         options=policies,
         shown=query.select,
         signed=signed,
-        checkpoint=str(checkpoint),
+        checkpoint=place,
         dealing=dealing(partitioning),
         delays={name: delay(query, name, frames[name], watermark) for name in query.names},
         slowest=multiple == "min",
         retain=retain,
+        identity=identity.digest,
+        call=secrets.token_hex(8),
     )
     prepare(spark, job)
+    if identity.new:
+        store.describe(identity.text)
     archive, reports = ship(context), tally(context)
     with quiet():
         result = packed(layout, partitioning, frames).mapInArrow(sent(pickled(job), archive, reports), schema)
@@ -103,8 +114,28 @@ def stream(
     return result
 
 
-def check_delays(query: Query, frames: Mapping[str, DataFrame]) -> None:
+def check_given(checkpoint: Any, policies: Mapping[str, Any]) -> str:
+    """The folder of the checkpoint; EddyError unless it is one, or for an option that only `join` has."""
+    if not isinstance(checkpoint, (str, os.PathLike)) or not str(checkpoint):
+        raise EddyError(
+            f"checkpoint is a folder, the same as the option checkpointLocation: give its path, not {checkpoint!r}"
+        )
+    why = "how a stream is dealt out must not depend on the rows that are there on one day"
+    for option, reason in {"kind": why, "sample": why, "packed": "a stream is always packed"}.items():
+        if option in policies:
+            raise EddyError(f"{option} is an option of eddy.spark.join: {reason}, so leave it out")
+    return str(checkpoint)
+
+
+def check_delays(query: Query, watermark: Any) -> None:
     """EddyError unless every stream has a time: rows of a micro-batch have no other order."""
+    unknown = [
+        name for name in (watermark if isinstance(watermark, Mapping) else ()) if name not in query.streams
+    ]
+    if unknown:
+        raise EddyError(
+            f"there is a watermark for {unknown[0]!r}, which is no stream of the query: it has {', '.join(query.names)}"
+        )
     without = [name for name, declared in query.streams.items() if declared.static]
     if without:
         raise EddyError(
