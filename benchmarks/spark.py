@@ -15,6 +15,8 @@ the quickest of each. Every turn of every side must have the same number of resu
   micro-batches. Not with fewer than 10,000 keys: a micro-batch then has many rows of a key, Spark tries all pairs of
   them, and takes many times as long.
 - ``one core``: `eddy.spark.join` under local[1]; ``buckets`` as well, to see what a second core brings to Spark itself.
+  With it goes how many processors a side kept busy, by the processor time of the JVM and all Python workers: what one
+  task at a time keeps busy already, a second cannot gain.
 
 `--write` keeps the figures in `benchmarks/results_spark.json`; `python -m benchmarks.table --write` shows them.
 """
@@ -25,6 +27,7 @@ import argparse
 import os
 import platform
 import shutil
+import statistics
 import sys
 import tempfile
 import time
@@ -41,6 +44,7 @@ from benchmarks.targets import Line
 RESULTS = Path(__file__).with_name("results_spark.json")
 FEW = 10_000
 """With fewer keys than these, Spark's stream-stream joins are not asked."""
+PROCESSORS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 SETTINGS = {
     "spark.driver.memory": "4g",
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
@@ -59,20 +63,46 @@ def session(cores: int) -> Any:
     return eddy.spark.session(f"local[{cores}]", **SETTINGS)
 
 
+def processor_seconds() -> float:
+    """What this process and all that it has started have used so far: the JVM, its compilers, and Python workers.
+
+    Of a process that has ended its parent has the sum, so that between two calls nothing is lost. 0.0 where there is no
+    /proc to read it from.
+    """
+    parents: dict[int, int] = {}
+    ticks: dict[int, int] = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            fields = (folder / "stat").read_text().rpartition(")")[2].split()
+        except OSError:  # it has just ended
+            continue
+        parents[int(folder.name)] = int(fields[1])
+        ticks[int(folder.name)] = sum(map(int, fields[11:15]))
+    found, fresh = set(), {os.getpid()} & set(ticks)
+    while fresh:
+        found |= fresh
+        fresh = {child for child, parent in parents.items() if parent in fresh}
+    return sum(ticks[process] for process in found) / os.sysconf("SC_CLK_TCK") if found else 0.0
+
+
 class Turns:
     """The sides of one feed, each timed in turn."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, list[float]] = {}
+        self.processors: dict[str, list[float]] = {}
+        """How many processors a turn kept busy."""
         self.results: dict[str, int] = {}
         self.engine: list[float] = []
 
     def take(self, sides: Sides, side: str, name: str | None = None) -> None:
         """One turn of a side."""
-        start = time.perf_counter()
-        found = getattr(sides, side)()
         name = name or side
+        before, start = processor_seconds(), time.perf_counter()
+        found = getattr(sides, side)()
         self.seconds.setdefault(name, []).append(time.perf_counter() - start)
+        busy = (processor_seconds() - before) / self.seconds[name][-1]
+        self.processors.setdefault(name, []).append(busy)
         if side != "shuffled" and self.results.setdefault(name, found) != found:
             raise AssertionError(f"{name} had {self.results[name]:,} results before, and now {found:,}")
         if name == "join":
@@ -81,6 +111,10 @@ class Turns:
 
     def best(self, side: str) -> float:
         return min(self.seconds[side])
+
+    def busy(self, side: str) -> float:
+        """How many processors a side kept busy: the median over its turns."""
+        return statistics.median(self.processors[side])
 
     def pairs(self, ours: str, other: str) -> list[tuple[float, float]]:
         """Seconds of both sides, turn by turn; of a side with one turn only, beside our last one before it."""
@@ -110,7 +144,7 @@ def measured(events: int, streams: int, keys: int, rounds: int, skip: list[str])
         found = {side: getattr(warm, side)() for side in wanted if side != "shuffled"}
         if len(set(found.values())) != 1:
             raise AssertionError(f"the sides have different numbers of results: {found}")
-        for _ in range(2):  # until the JVM has compiled what it runs
+        for _ in range(4):  # until the JVM has compiled what it runs
             for side in wanted:
                 if side not in long:
                     getattr(sides, side)()
@@ -157,6 +191,10 @@ def lines(turns: Turns, events: int, streams: int, keys: int) -> Iterator[Line]:
             ends = [f"{b / a:.3g}" for a, b in (pairs[0], pairs[-1])] if len(pairs) > 1 else []
             spread = f"; turns {ends[0]} to {ends[1]}" if ends else ""
             note = f"{mine:.2f} s and {theirs:.2f} s for {events:,} events{spread}"
+            if other == "one core" and turns.busy(other):
+                one, two = turns.busy(other), turns.busy(ours)
+                note += f"; processors busy: {one:.2f} with one core, {two:.2f} with two"
+                note += f", so at most {PROCESSORS / one:.3g} times with all {PROCESSORS}"
             if other == "one core" and "buckets" in turns.seconds:
                 own = turns.best("buckets, one core") / turns.best("buckets")
                 note += f"; Spark SQL with buckets of time: {own:.3g} times"
