@@ -11,7 +11,7 @@ the quickest of each. Every turn of every side must have the same number of resu
   ``sql``: Spark SQL with the windows in the conditions of the joins. ``buckets``: the same with buckets of time as a
   second key, which is what one would write by hand.
 - ``stream``: `eddy.spark.stream`, ``native``: Spark's own stream-stream joins, both with availableNow. Each has what
-  suits it: the first one micro-batch, the second five, the faster of its state stores, in memory, and no empty
+  suits it: the first one micro-batch, the second ten, the faster of its state stores, in memory, and no empty
   micro-batches. Not with fewer than 10,000 keys: a micro-batch then has many rows of a key, Spark tries all pairs of
   them, and takes many times as long.
 - ``one core``: `eddy.spark.join` under local[1]; ``buckets`` as well, to see what a second core brings to Spark itself.
@@ -212,7 +212,7 @@ def main() -> int:
     parser.add_argument("--streams", type=int, nargs="+", default=[3, 4])
     parser.add_argument("--keys", type=int, nargs="+", default=[10_000, 1_000])
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--batches", type=int, default=5, help="micro-batches of Spark's stream-stream joins")
+    parser.add_argument("--batches", type=int, default=10, help="micro-batches of Spark's stream-stream joins")
     parser.add_argument("--skip", nargs="+", default=[], help="native, sql, buckets, stream, 'one core', ...")
     parser.add_argument("--write", action="store_true", help="keep the figures in results_spark.json")
     options = parser.parse_args()
