@@ -4,17 +4,19 @@
 
 The streams share one key and have windows of time that hold as many rows as there are keys, so a row has about one
 partner in each other stream. Sides take turns, and what is compared are times of one turn: the median over turns. A
-side that takes so long that it has one turn comes last, and is compared with our last turn before; one core with two by
-the quickest of each. Every turn of every side must have the same number of results.
+side that takes so long that it has one turn comes last, after one that does not count, and is compared with our last
+turn before; one core with two by the quickest of each. Every turn of every side must have the same number of results.
 
 - ``join``: `eddy.spark.join`. ``packed``: the same with packed=True. ``shuffled``: what the JVM does for a ``join``.
   ``sql``: Spark SQL with the windows in the conditions of the joins. ``buckets``: the same with buckets of time as a
   second key, which is what one would write by hand.
 - ``stream``: `eddy.spark.stream`, ``native``: Spark's own stream-stream joins, both with availableNow. Each has what
-  suits it: the first one micro-batch, the second five, the faster of its state stores, in memory, and no empty
+  suits it: the first one micro-batch, the second ten, the faster of its state stores, in memory, and no empty
   micro-batches. Not with fewer than 10,000 keys: a micro-batch then has many rows of a key, Spark tries all pairs of
   them, and takes many times as long.
 - ``one core``: `eddy.spark.join` under local[1]; ``buckets`` as well, to see what a second core brings to Spark itself.
+  With it goes how many processors a side kept busy, by the processor time of the JVM and all Python workers: what one
+  task at a time keeps busy already, a second cannot gain.
 
 `--write` keeps the figures in `benchmarks/results_spark.json`; `python -m benchmarks.table --write` shows them.
 """
@@ -25,6 +27,7 @@ import argparse
 import os
 import platform
 import shutil
+import statistics
 import sys
 import tempfile
 import time
@@ -41,6 +44,7 @@ from benchmarks.targets import Line
 RESULTS = Path(__file__).with_name("results_spark.json")
 FEW = 10_000
 """With fewer keys than these, Spark's stream-stream joins are not asked."""
+PROCESSORS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 SETTINGS = {
     "spark.driver.memory": "4g",
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
@@ -59,20 +63,46 @@ def session(cores: int) -> Any:
     return eddy.spark.session(f"local[{cores}]", **SETTINGS)
 
 
+def processor_seconds() -> float:
+    """What this process and all that it has started have used so far: the JVM, its compilers, and Python workers.
+
+    Of a process that has ended its parent has the sum, so that between two calls nothing is lost. 0.0 where there is no
+    /proc to read it from.
+    """
+    parents: dict[int, int] = {}
+    ticks: dict[int, int] = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            fields = (folder / "stat").read_text().rpartition(")")[2].split()
+        except OSError:  # it has just ended
+            continue
+        parents[int(folder.name)] = int(fields[1])
+        ticks[int(folder.name)] = sum(map(int, fields[11:15]))
+    found, fresh = set(), {os.getpid()} & set(ticks)
+    while fresh:
+        found |= fresh
+        fresh = {child for child, parent in parents.items() if parent in fresh}
+    return sum(ticks[process] for process in found) / os.sysconf("SC_CLK_TCK") if found else 0.0
+
+
 class Turns:
     """The sides of one feed, each timed in turn."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, list[float]] = {}
+        self.processors: dict[str, list[float]] = {}
+        """How many processors a turn kept busy."""
         self.results: dict[str, int] = {}
         self.engine: list[float] = []
 
     def take(self, sides: Sides, side: str, name: str | None = None) -> None:
         """One turn of a side."""
-        start = time.perf_counter()
-        found = getattr(sides, side)()
         name = name or side
+        before, start = processor_seconds(), time.perf_counter()
+        found = getattr(sides, side)()
         self.seconds.setdefault(name, []).append(time.perf_counter() - start)
+        busy = (processor_seconds() - before) / self.seconds[name][-1]
+        self.processors.setdefault(name, []).append(busy)
         if side != "shuffled" and self.results.setdefault(name, found) != found:
             raise AssertionError(f"{name} had {self.results[name]:,} results before, and now {found:,}")
         if name == "join":
@@ -81,6 +111,10 @@ class Turns:
 
     def best(self, side: str) -> float:
         return min(self.seconds[side])
+
+    def busy(self, side: str) -> float:
+        """How many processors a side kept busy: the median over its turns."""
+        return statistics.median(self.processors[side])
 
     def pairs(self, ours: str, other: str) -> list[tuple[float, float]]:
         """Seconds of both sides, turn by turn; of a side with one turn only, beside our last one before it."""
@@ -110,7 +144,7 @@ def measured(events: int, streams: int, keys: int, rounds: int, skip: list[str])
         found = {side: getattr(warm, side)() for side in wanted if side != "shuffled"}
         if len(set(found.values())) != 1:
             raise AssertionError(f"the sides have different numbers of results: {found}")
-        for _ in range(2):  # until the JVM has compiled what it runs
+        for _ in range(4):  # until the JVM has compiled what it runs
             for side in wanted:
                 if side not in long:
                     getattr(sides, side)()
@@ -120,6 +154,7 @@ def measured(events: int, streams: int, keys: int, rounds: int, skip: list[str])
                     turns.take(sides, side)
         for side in wanted:  # last, since what they leave in the heap of the JVM slows down what comes after
             if side in long:
+                getattr(sides, side)()  # or the JVM would compile while it is timed
                 turns.take(sides, side)
         if "one core" not in skip:
             alone = Sides(session(1), folder / "all", names, width)
@@ -157,6 +192,10 @@ def lines(turns: Turns, events: int, streams: int, keys: int) -> Iterator[Line]:
             ends = [f"{b / a:.3g}" for a, b in (pairs[0], pairs[-1])] if len(pairs) > 1 else []
             spread = f"; turns {ends[0]} to {ends[1]}" if ends else ""
             note = f"{mine:.2f} s and {theirs:.2f} s for {events:,} events{spread}"
+            if other == "one core" and turns.busy(other):
+                one, two = turns.busy(other), turns.busy(ours)
+                note += f"; processors busy: {one:.2f} with one core, {two:.2f} with two"
+                note += f", so at most {PROCESSORS / one:.3g} times with all {PROCESSORS}"
             if other == "one core" and "buckets" in turns.seconds:
                 own = turns.best("buckets, one core") / turns.best("buckets")
                 note += f"; Spark SQL with buckets of time: {own:.3g} times"
@@ -174,7 +213,7 @@ def main() -> int:
     parser.add_argument("--streams", type=int, nargs="+", default=[3, 4])
     parser.add_argument("--keys", type=int, nargs="+", default=[10_000, 1_000])
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--batches", type=int, default=5, help="micro-batches of Spark's stream-stream joins")
+    parser.add_argument("--batches", type=int, default=10, help="micro-batches of Spark's stream-stream joins")
     parser.add_argument("--skip", nargs="+", default=[], help="native, sql, buckets, stream, 'one core', ...")
     parser.add_argument("--write", action="store_true", help="keep the figures in results_spark.json")
     options = parser.parse_args()

@@ -23,9 +23,9 @@ SPAN = 10**9
 """Microseconds that a feed lasts."""
 FILES = 10
 """Files of a stream: stretches of time."""
-BATCHES = 5
+BATCHES = 10
 """Micro-batches for Spark's own stream-stream joins. With fewer a probe finds more rows of its key that are out of its
-window; with more the cost of each micro-batch, which is about a second, weighs more."""
+window; with more the cost of each micro-batch weighs more."""
 SCHEMA = "ts timestamp, k long, v long"
 
 

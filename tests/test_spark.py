@@ -298,3 +298,10 @@ def test_the_library_does_not_load_spark():
     code = "import sys, eddy; eddy.spark.join; assert 'pyspark' not in sys.modules"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_session_does_not_weigh_batches_and_its_file_manager_exists(spark):  # noqa: F811
+    """Spark leaves out the limit in bytes only if it is exactly this number; its classes move between versions."""
+    assert spark.conf.get("spark.sql.execution.arrow.maxBytesPerBatch") == str(2**31 - 1)
+    manager = spark.conf.get("spark.sql.streaming.checkpointFileManagerClass")
+    assert spark._jvm.java.lang.Class.forName(manager).getName() == manager

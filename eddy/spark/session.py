@@ -21,8 +21,14 @@ DEFAULTS = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.memory": "1g",
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
+    # A limit in bytes has the JVM add up the size of the batch after every row, a large part of what it costs to send
+    # rows to Python. So there is none, and fewer rows in a batch: 64 MiB are reached by rows of 4 KiB.
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "16384",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
+    # For every file on a local disk the default one starts processes, to read links that are not there.
+    "spark.sql.streaming.checkpointFileManagerClass": "org.apache.spark.sql.execution.streaming.checkpointing."
+    "FileSystemBasedCheckpointFileManager",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
