@@ -213,7 +213,9 @@ def main() -> int:
     parser.add_argument("--streams", type=int, nargs="+", default=[3, 4])
     parser.add_argument("--keys", type=int, nargs="+", default=[10_000, 1_000])
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--batches", type=int, default=10, help="micro-batches of Spark's stream-stream joins")
+    parser.add_argument(
+        "--batches", type=int, default=10, help="micro-batches of Spark's stream-stream joins"
+    )
     parser.add_argument("--skip", nargs="+", default=[], help="native, sql, buckets, stream, 'one core', ...")
     parser.add_argument("--write", action="store_true", help="keep the figures in results_spark.json")
     options = parser.parse_args()
