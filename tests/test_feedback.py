@@ -344,7 +344,7 @@ def test_a_policy_that_cannot_judge_is_refused(answer, message, tmp_path):
     with pytest.raises(eddy.EddyError, match=message):
         engine.migrate("(A C) B")
     assert engine.plan == "(A B) C"
-    policy.answer = lambda attributes: attributes
+    engine.feedback.answer = lambda attributes: attributes
     assert len(engine.push_all({"B": {"ts": [2], "x": [1]}, "C": {"ts": [2], "y": [7]}})) == 1
     with pytest.raises(eddy.EddyError, match=message):
         eddy.Eddy.load(tmp_path / "saved", feedback=Wrong(answer))
