@@ -337,15 +337,14 @@ def test_a_policy_that_cannot_judge_is_refused(answer, message, tmp_path):
     """When it is given, and before the plan is changed or a snapshot is read: the engine is as it was."""
     with pytest.raises(eddy.EddyError, match=message):
         three(Wrong(answer))
-    policy = Wrong(lambda attributes: attributes)
-    engine = three(policy)
+    engine = three(Wrong(lambda attributes: attributes))
     engine.push("A", {"ts": [1], "x": [1], "y": [7]})
     engine.save(tmp_path / "saved")
-    policy.answer = answer
+    engine.feedback.answer = answer
     with pytest.raises(eddy.EddyError, match=message):
         engine.migrate("(A C) B")
     assert engine.plan == "(A B) C"
-    policy.answer = lambda attributes: attributes
+    engine.feedback.answer = lambda attributes: attributes
     assert len(engine.push_all({"B": {"ts": [2], "x": [1]}, "C": {"ts": [2], "y": [7]}})) == 1
     with pytest.raises(eddy.EddyError, match=message):
         eddy.Eddy.load(tmp_path / "saved", feedback=Wrong(answer))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -296,6 +297,8 @@ def test_advice_is_saved(tmp_path):
     assert given.advise and isinstance(given.routing, Auto) and given.plan == "A (B C)"
     eddy.Eddy(query()).save(path)
     assert not eddy.Eddy.load(path).advise and eddy.Eddy.load(path, advise=True).advise
+    older = eddy.Eddy.load(Path(__file__).parent / "data" / "format-1.eddy")  # from before it was saved
+    assert not older.advise
 
 
 def test_a_plan_that_is_given_at_loading_stays(tmp_path):
