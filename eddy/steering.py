@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from eddy.engine import Eddy
 
 
-NEVER = 1 << 62
+SELDOM = 65_536
+"""Events after which it is reckoned anew when to ask, at the latest: a policy may have another period by then."""
 
 
 class Steering:
@@ -48,12 +49,12 @@ class Steering:
         """The same, reckoned anew: with every event the policy lets the plan make some more matches unseen."""
         engine, period, work = self._engine, self._engine.routing.period, self._engine.routing.work
         since = engine._events - self.decided
-        if period is None:
-            self._again, self._most = NEVER, None
-            return False
-        if since >= period:
+        if period is not None and since >= period:
             return True
-        self._again, self._most = self.decided + period, None
+        self._again, self._most = engine._events + SELDOM, None
+        if period is None:
+            return False
+        self._again = min(self._again, self.decided + period)
         if work is None or not self.watch.joins:
             return False
         matches, each = work

@@ -180,6 +180,20 @@ def test_the_log_is_bounded():
     assert made.decisions[-1].events == 1495
 
 
+@pytest.mark.parametrize("before", [None, 1_000_000])
+def test_a_policy_may_get_another_period(before):
+    """It is seen after some ten thousand events."""
+    made = engine()
+    made.routing.period = before
+    rows = {"x": np.arange(4096)}
+    for _ in range(8):
+        made.push("A", rows)
+    made.routing.period = 4096
+    for _ in range(20):
+        made.push("A", rows)
+    assert len(made.routing.views) >= 4
+
+
 def test_a_policy_that_stays_leaves_no_line():
     """Neither None nor the plan itself is a decision."""
     made = engine(None, "((A B) C) D", "((A B) C) D")

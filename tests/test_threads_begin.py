@@ -99,6 +99,10 @@ def test_helpers_that_sleep_are_called():
         while box[ASLEEP] < 2 and time.monotonic() < until:
             time.sleep(0.001)
         assert box[ASLEEP] == 2
+    team, until = two._router.team, time.monotonic() + 10
+    while box[ASLEEP] == 2 and time.monotonic() < until:
+        team.rouse()  # they look for something to do for a while, and sleep again
+    assert box[ASLEEP] < 2
 
 
 def test_every_shard_is_taken_once_from_one_end_or_the_other():
