@@ -4,8 +4,8 @@
 
 The streams share one key and have windows of time that hold as many rows as there are keys, so a row has about one
 partner in each other stream. Sides take turns, and what is compared are times of one turn: the median over turns. A
-side that takes so long that it has one turn comes last, after one that does not count, and is compared with our last
-turn before; one core with two by the quickest of each. Every turn of every side must have the same number of results.
+side that takes so long that it has one turn comes last, after one that does not count, and is compared with each of
+ours; one core with two by the quickest of each. Every turn of every side must have the same number of results.
 
 - ``join``: `eddy.spark.join`. ``packed``: the same with packed=True. ``shuffled``: what the JVM does for a ``join``.
   ``sql``: Spark SQL with the windows in the conditions of the joins. ``buckets``: the same with buckets of time as a
@@ -117,12 +117,12 @@ class Turns:
         return statistics.median(self.processors[side])
 
     def pairs(self, ours: str, other: str) -> list[tuple[float, float]]:
-        """Seconds of both sides, turn by turn; of a side with one turn only, beside our last one before it."""
+        """Seconds of both sides, turn by turn; of a side with one turn only, beside each of ours."""
         mine, theirs = self.seconds[ours], self.seconds[other]
         if other == "one core":  # it has a session of its own, after all others
             return [(self.best(ours), self.best(other))]
         if len(theirs) != len(mine):
-            return [(mine[-1], theirs[0])]
+            return [(own, theirs[0]) for own in mine]
         return list(zip(mine, theirs, strict=True))
 
 

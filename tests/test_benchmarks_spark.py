@@ -34,3 +34,11 @@ def test_the_line_of_two_cores_says_how_many_times_there_can_be_at_most(monkeypa
     assert line.measured == pytest.approx(1.2)
     assert not line.passed
     assert "processors busy: 1.60 with one core, 1.85 with two, so at most 1.25 times with all 2" in line.note
+
+
+def test_a_side_with_one_turn_is_compared_with_the_median_of_ours():
+    turns = Turns()
+    turns.seconds = {"stream": [1.0, 0.5, 2.0], "native": [20.0]}
+    (line,) = lines(turns, 1_000, 3, 10)
+    assert line.measured == pytest.approx(20.0)
+    assert "turns 10 to 40" in line.note
