@@ -230,13 +230,16 @@ def test_a_change_that_could_not_pay_before_windows_turned_is_thought_of_again_w
     for _ in range(8):
         auto.choose(world.view())
     world.lies = True
-    turned, choices = world.events + sum(world.view(0).live.values()), []
+    turned, choices, thoughts = world.events + sum(world.view(0).live.values()), [], 0
     while not any(choices) and world.events < 2 * turned:
         seen = world.view(600)
         seen = evolve(seen, steps=tuple(evolve(s, matches=6 * s.matches) for s in seen.steps))
+        before = auto.account.thinking
         choices.append(auto.choose(seen))
         if world.events < turned:
+            thoughts += auto.account.thinking > before
             assert choices[-1] is None and auto._later is not None
+    assert thoughts <= 4  # and not all the time until then
     assert choices[-1] is not None and world.events < turned + 2_000
 
 

@@ -194,8 +194,12 @@ class Auto(Routing):
         self._again = None
         if view.events < self._turned:
             spent = self._spent(view, now) - (choice.believed_gain or 0.0 if choice is not None else 0.0)
-            self._again = min(self._turned, view.events + int(self._price / max(spent, 1e-12)))
-            self._waiting = self._later is not None  # for windows to turn over, after which it may pay
+            wait = int(self._price / max(spent, 1e-12))
+            if (
+                self._later is not None
+            ):  # until windows have turned over it can pay less and less: a few times only
+                wait, self._waiting = max(wait, (self._turned - view.events + 1) // 2), True
+            self._again = min(self._turned, view.events + wait)
         elif self._later is not None:
             self._wait(self._later)
 
