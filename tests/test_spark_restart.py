@@ -173,6 +173,7 @@ def test_an_engine_of_another_call_does_not_go_on(tmp_path):
     other = attrs.evolve(job, call="second", options={"batch_size": 16, "routing": Restless()})
     Store(job.checkpoint).create()
     found, held = Counter(), []
+    live.WARM.clear()
     for number, blocks in enumerate(micro_batches(given, job, [0, 40, 80, 120, 10**6])):
         found += attempt((job, job, other, other)[number], number, blocks, fresh=False)
         held.append(next(iter(live.WARM.values()))[-1])
