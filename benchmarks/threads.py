@@ -50,7 +50,7 @@ def race(work: Workload, size: int, threads: int = 2) -> tuple[Race, int]:
     return contest, events
 
 
-def lines(rounds: int = 30, threads: int = 2) -> Iterator[tuple[Line, Processes]]:
+def lines(rounds: int = 60, threads: int = 2) -> Iterator[tuple[Line, Processes]]:
     """How many times as fast as one thread, and what processes of their own do."""
     for name, (work, size) in WORKLOADS.items():
         contest, events = race(work, size, threads)
@@ -72,7 +72,7 @@ def lines(rounds: int = 30, threads: int = 2) -> Iterator[tuple[Line, Processes]
 def main() -> int:
     arguments = argparse.ArgumentParser(prog="python -m benchmarks.threads", description=__doc__)
     arguments.add_argument("--write", action="store_true", help="keep the figures in results_scaling.json")
-    arguments.add_argument("--rounds", type=int, default=30, help="chunks that are timed")
+    arguments.add_argument("--rounds", type=int, default=60, help="chunks that are timed")
     chosen = arguments.parse_args()
     found = list(lines(chosen.rounds))
     print(table(("what", "measured", "goal", "", "note"), [line.cells() for line, _ in found], left=(0, 4)))

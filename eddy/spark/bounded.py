@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from eddy.engine import Eddy
 from eddy.errors import EddyError
 from eddy.marks import counted
+from eddy.options import whole
 from eddy.partition import Partitioning, choose
 from eddy.query import Query
 from eddy.spark import pack
@@ -111,13 +112,6 @@ def cells_of(context: SparkContext, partitions: Any) -> int:
     if partitions is None:
         return core_count(context)
     return whole("partitions", partitions)
-
-
-def whole(what: str, given: Any) -> int:
-    """A number that must be whole, and at least 1."""
-    if isinstance(given, bool) or not hasattr(given, "__index__") or given < 1:
-        raise EddyError(f"{what} must be a whole number of at least 1, not {given!r}")
-    return int(given)
 
 
 def remember(frame: DataFrame, partitioning: Partitioning, reports: Any) -> None:

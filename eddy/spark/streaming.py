@@ -18,9 +18,10 @@ import attrs
 from eddy.durations import nanoseconds
 from eddy.errors import EddyError
 from eddy.marks import counted
+from eddy.options import whole
 from eddy.partition import Partitioning, choose
 from eddy.query import Query
-from eddy.spark.bounded import cells_of, check_options, remember, whole
+from eddy.spark.bounded import cells_of, check_options, remember
 from eddy.spark.identity import identified
 from eddy.spark.layout import check_frames, layout_of, result_schema
 from eddy.spark.live import LiveJob, remembering

@@ -105,7 +105,7 @@ class Attention:
         self.period = min(most, max(soon, FIRST // 4))
 
     def look(self, known: Profile, price: float) -> None:
-        """It has looked: nothing has been worked since. A quarter of a ``price`` more than expected is news."""
+        """It has looked, and expects this from now on: matches that take a quarter of a ``price`` more are news."""
         self.work = price / 4 / known.each, known.all_matches
 
     def drifted(self, share: float) -> bool:
