@@ -109,7 +109,7 @@ class Express:
             engine._broken = error
             raise
         engine._events += m
-        engine._batches += 1
+        engine._batches += lane.portions
         engine._results += result.count
         engine._seconds += time.perf_counter() - start
         return handout.give(result)

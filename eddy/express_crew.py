@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eddy import express_crew_kernels as kernels
-from eddy.express_kernels import MOST, NOW
-from eddy.express_lane import EARLIEST, NDARRAY, Lane
+from eddy.express_kernels import MOST, NOW, PORTION
+from eddy.express_lane import EARLIEST, LARGEST, NDARRAY, Lane
 from eddy.intake import Part
 from eddy.shards_fast import Fast
 from eddy.shards_team import FEW
@@ -24,13 +24,16 @@ class CrewLane(Lane):
     def __init__(self, engine: Eddy, fast: Fast) -> None:
         super().__init__(engine)
         self._fast = fast
-        self._box[MOST] = min(int(self._box[MOST]), fast.most)
+        self._box[MOST], self._box[PORTION] = min(int(self._box[MOST]), fast.most), LARGEST
         self._key_columns = np.zeros((len(self._keys), max(map(len, self._keys))), np.int64)
         for s, keys in enumerate(self._keys):
             self._key_columns[s, : len(keys)] = list(keys.values())
 
     def fits(self) -> bool:
         return self._router.fast is self._fast and super().fits()
+
+    def _crowded(self) -> bool:
+        return False
 
     def rouse(self) -> None:
         if self.events >= FEW:  # as many as in the last batch are to be expected
@@ -48,7 +51,7 @@ class CrewLane(Lane):
         fast.turn(ring)
         at = crew.team.address
         m = kernels.begin(box, NDARRAY, at, fast.parts, self._key_columns, fast.streams, crew.kept, fast.lows)
-        if m == kernels.REFUSED:
+        if m == kernels.REFUSED or m == kernels.CROWDED:
             return False
         crew.turned(ring, self.before)
         while m == kernels.CRAMPED:

@@ -12,9 +12,13 @@ import numba as nb
 from eddy import express_kernels, shards_layout, shards_team
 from eddy.express_kernels import (
     BEFORE,
+    CRAMPED,
+    CROWDED,
     GIVEN,
     PLACES,
+    REFUSED,
     ROWS,
+    STREAM,
     STREAMS,
     WIDTH,
     WINDOWS,
@@ -51,11 +55,6 @@ from stairs.kernel import fingerprint, kernel
 _OWN, _ = fingerprint((Path(__file__),))
 STAMP = (_OWN + express_kernels.STAMP[0] + shards_layout.STAMP[0], 0)
 
-REFUSED, CRAMPED = -1, -2
-"""What a batch may be instead of begun: it must take the long way, and nothing has changed; or windows need room, and
-then `go_on` is to be called."""
-
-
 _table, _lines = nb.int64[:, ::1], nb.int64[:, :, ::1]
 
 
@@ -66,7 +65,7 @@ def _describe(box, parts, keys, lines):  # type: ignore[no-untyped-def]
     ``keys`` has for each stream the columns that are its keys, in the order of its classes.
     """
     n, place = box[WIDTH], box[PLACES]
-    streams, windows = table_at(box[STREAMS], n, express_kernels.CAPACITY + 1), table_at(box[WINDOWS], 8, n)
+    streams, windows = table_at(box[STREAMS], n, STREAM), table_at(box[WINDOWS], 8, n)
     given = longs_at(box[GIVEN], box[express_kernels.COLUMN_COUNT])
     for s in range(n):
         rows, first = streams[s, ROWS], windows[NEXT, s]
@@ -119,6 +118,8 @@ def begin(box, kind, mailbox, parts, keys, lines, kept, lows):  # type: ignore[n
     `_turn`.
     """
     total = measure(box, kind)
+    if total == CROWDED:
+        return CROWDED
     if total < 0 or not _describe(box, parts, keys, lines):
         return REFUSED
     open_deal(mailbox, total)

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 NDARRAY = id(np.ndarray)
 
-LARGEST = 1 << 16
-"""Events of a batch that there is room for: beyond that what Python costs is next to nothing."""
+LARGEST = 1 << 20
+"""Events of a push that kernels take at once: their results have to be held together."""
 
 EARLIEST = int(np.iinfo(np.int64).min)
 
@@ -30,10 +30,10 @@ class Lane(ABC):
         query = engine.query
         self._engine, self._lowwater = engine, engine._lowwater
         self._router = engine._router
-        n, most = len(query.names), min(engine.batch_size, LARGEST)
+        n = len(query.names)
         self.columns: list[tuple[str, Any, tuple[int, ...]]] = []
         """For each stream its name, what gets its columns out of a batch, and handles where it has no batch."""
-        self._streams = np.zeros((n, kernels.CAPACITY + 1), np.int64)
+        self._streams = np.zeros((n, kernels.STREAM), np.int64)
         self._keys: list[dict[int, int]] = []
         """For each stream the columns that are its keys, by key class."""
         columns: list[tuple[int, int, int]] = []
@@ -42,19 +42,19 @@ class Lane(ABC):
             columns_of: Any = itemgetter(*names) if len(names) > 1 else _only(names[0])
             self.columns.append((name, columns_of, (0,) * len(names)))
             time_at = names.index(stream.time) if query.timed and stream.time is not None else -1
-            self._streams[s] = 0, len(columns), len(names), time_at, 0
+            self._streams[s, kernels.FIRST : kernels.TIME + 1] = len(columns), len(names), time_at
             own = engine._intake.own_columns(name)
             self._keys.append({c: len(columns) + names.index(member) for c, member in own})
             columns += [(id(kind.direct), 0, 0) for kind in stream.columns.values()]
         self._columns, self._given = np.array(columns, np.int64), np.zeros(len(columns), np.int64)
-        self.order, self._places = np.empty(most, np.int32), np.empty(most, np.int32)
-        self.times = np.empty(most, np.int64) if query.time_windows else None
+        self.order, self._places = np.empty(0, np.int32), np.empty(0, np.int32)
+        self.times: NDArray[np.int64] | None = None
         """Stream and time of each event; None: no window uses time."""
         self._marks, self._times = np.empty((0, n), np.int32), np.empty(0, np.int64)
         """The windows' arrays, which are asked for with the first batch."""
         self.before = np.empty((2, n), np.int64)
         """Low-water rows, and next rows, before the batch: when it is counted."""
-        self._ends = np.empty((2, n), np.int32)
+        self._ends, self._floor = np.empty((2, n), np.int32), np.empty(n, np.int32)
         self._used = np.empty((n, 3), np.int64)
         """The streams that have rows in a batch."""
         self.events = 0
@@ -63,23 +63,44 @@ class Lane(ABC):
         self._versions: list[int] = []
         """Of the payload's rings."""
         self._box = box = np.zeros(kernels.FIELDS, np.int64)
-        box[kernels.MOST], box[kernels.WIDTH], box[kernels.TIMED] = most, n, query.time_windows
-        box[kernels.COLUMN_COUNT] = len(columns)
+        box[kernels.WIDTH], box[kernels.TIMED] = n, query.time_windows
+        box[kernels.COLUMN_COUNT], box[kernels.PORTION] = len(columns), engine.batch_size
         self._tell(
             {
                 kernels.STREAMS: self._streams,
                 kernels.COLUMNS: self._columns,
                 kernels.GIVEN: self._given,
-                kernels.ORDER: self.order,
-                kernels.PLACES: self._places,
-                kernels.TIMES: self._given if self.times is None else self.times,
                 kernels.WINDOWS: self._lowwater.table,
                 kernels.BEFORE: self.before,
                 kernels.ENDS: self._ends,
                 kernels.PARTS: self._used,
+                kernels.FLOOR: self._floor,
             }
         )
+        self._widen(min(engine.batch_size, LARGEST))
         self._place()
+
+    def _widen(self, most: int) -> None:
+        """Make room for so many events."""
+        self.order, self._places = np.empty(most, np.int32), np.empty(most, np.int32)
+        self._tell({kernels.ORDER: self.order, kernels.PLACES: self._places})
+        if self._engine.query.time_windows:
+            self.times = np.empty(most, np.int64)
+            self._tell({kernels.TIMES: self.times})
+        self._box[kernels.MOST] = most
+
+    def _crowded(self) -> bool:
+        """A batch has too many events; whether there is room for them now."""
+        events = int(self._box[kernels.EVENTS])
+        if events > LARGEST:
+            return False
+        self._widen(1 << (events - 1).bit_length())
+        return True
+
+    @property
+    def portions(self) -> int:
+        """In how many the events of a batch are joined."""
+        return -(-self.events // int(self._box[kernels.PORTION]))
 
     def _tell(self, arrays: dict[int, NDArray[Any]]) -> None:
         """Write where arrays are into the box."""
@@ -131,6 +152,8 @@ class Lane(ABC):
         self._given[:], self._held = handles, held
         self._box[kernels.NOW] = EARLIEST if now is None else now
         self.events = kernels.admit(self._box, NDARRAY)
+        if self.events == kernels.CROWDED and self._crowded():
+            self.events = kernels.admit(self._box, NDARRAY)
         return self.events >= 0
 
     def make_room(self, oldest: list[int]) -> None:
@@ -217,7 +240,7 @@ class RouterLane(Lane):
         while stage != kernels.DONE:
             self._assist(stage, ring)
             stage = kernels.process(box)
-        router.taken(self._ends[0], self._marks[: self.events], self._lowwater.counts.copy())
+        router.taken(self._floor, self._marks[: self.events], self._lowwater.counts.copy())
         self._held = []
 
     def _assist(self, stage: int, ring: int) -> None:
@@ -232,7 +255,7 @@ class RouterLane(Lane):
         elif stage == kernels.STORING:
             address, _, s = self._leaves[at].tolist()
             (leaf,) = (found for found in router.streams[s].stairs.values() if found.address == address)
-            leaf.reserve(int(self._streams[s, kernels.ROWS]))
+            leaf.reserve(int(self._streams[s, kernels.HERE]))
         else:
             box[kernels.AT] = router._assist(self._track, at, router.results[ring])
 

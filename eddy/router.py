@@ -139,12 +139,12 @@ class Router(Tracks):
             stair.close_if_done()
 
     def _beginning(self, ring: int) -> tuple[NDArray[np.int64], int]:
-        """The leaves, the result ring and the rings of the first track in one table; and where those begin."""
+        """The result ring, the leaves and the rings of the first track in one table; and where those begin."""
         leaves, rings = self.leaves.rings, self.tracks[0].rings
         known = self._tables[ring]
         if known is None or known[0] is not leaves or known[1] is not rings:
             results = [[SCRATCH, self.results[ring].address, 0]]
-            known = self._tables[ring] = leaves, rings, np.concatenate((leaves, results, rings))
+            known = self._tables[ring] = leaves, rings, np.concatenate((results, leaves, rings))
         return known[2], len(leaves) + 1
 
     def _review(self, low_rows: NDArray[np.int64], ring: int) -> None:

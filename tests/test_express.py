@@ -208,3 +208,28 @@ def test_plain_arrays_take_the_short_way_with_threads(taken):
     one, two = engine_of(), engine_of(threads=2)
     assert feed(one, 250, size=400) == feed(two, 250, size=400) > 0
     assert taken[0] > 2 * 230
+
+
+@pytest.mark.parametrize("window", [eddy.Rows(50), eddy.Range(70), eddy.Tumbling(rows=40)], ids=str)
+def test_a_push_larger_than_a_batch_takes_the_short_way_in_portions(taken, window):
+    """Its portions are as the pieces on the long way, and so are results, in the order of their latest events."""
+
+    def latest(result):
+        times = result.to_pydict()
+        return [max(row) for row in zip(*(times[f"{n}.ts"] for n in "ABC"), strict=True)]
+
+    streams = {n: eddy.Stream({"ts": "int64", "x": "int64"}, window=window) for n in "ABC"}
+    query = eddy.Query(streams, where=["A.x = B.x", "B.x = C.x"])
+    short, long = (eddy.Eddy(query, plan="(A B) C", batch_size=16) for _ in range(2))
+    long._express._never = True
+    random, now = np.random.default_rng(7), 0
+    for size in (10, 16, 17, 200, 3, 1000, 31, 32):
+        of, keys = random.integers(0, 3, size), random.integers(0, 9, size)
+        ts = now + np.sort(random.integers(0, 40, size))
+        batch = {n: {"ts": ts[of == s], "x": keys[of == s]} for s, n in enumerate("ABC")}
+        now += 40
+        one, other = short.push_all(batch), long.push_all(batch)
+        assert sorted(map(tuple, one.rows.tolist())) == sorted(map(tuple, other.rows.tolist()))
+        assert latest(one) == latest(other) == sorted(latest(one))
+    assert taken[0] == 8 and len(one)
+    assert short.statistics().stairs == long.statistics().stairs and short._batches == long._batches
