@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eddy import express_crew_kernels as kernels
-from eddy.express_kernels import MOST, NOW, PORTION
+from eddy.express_kernels import CRAMPED, CROWDED, EVENTS, NOW, REFUSED
 from eddy.express_lane import EARLIEST, LARGEST, NDARRAY, Lane
 from eddy.intake import Part
 from eddy.shards_fast import Fast
@@ -24,7 +24,7 @@ class CrewLane(Lane):
     def __init__(self, engine: Eddy, fast: Fast) -> None:
         super().__init__(engine)
         self._fast = fast
-        self._box[MOST], self._box[PORTION] = min(int(self._box[MOST]), fast.most), LARGEST
+        self._widen(fast.most)
         self._key_columns = np.zeros((len(self._keys), max(map(len, self._keys))), np.int64)
         for s, keys in enumerate(self._keys):
             self._key_columns[s, : len(keys)] = list(keys.values())
@@ -32,12 +32,18 @@ class CrewLane(Lane):
     def fits(self) -> bool:
         return self._router.fast is self._fast and super().fits()
 
-    def _crowded(self) -> bool:
-        return False
-
     def rouse(self) -> None:
         if self.events >= FEW:  # as many as in the last batch are to be expected
             self._router.team.rouse()
+
+    def _crowded(self) -> bool:
+        """A batch has too many events; whether there is room for them now: the tables are made anew."""
+        events = int(self._box[EVENTS])
+        if events > LARGEST:
+            return False
+        self._router.widen(events)
+        self.__init__(self._engine, self._router.fast)  # type: ignore[misc]
+        return True
 
     def begin(self, handles: list[int], held: list[Any], now: int | None, ring: int) -> bool:
         """Check a batch and let the helpers begin with it; False, and nothing has changed, if kernels cannot take it.
@@ -51,15 +57,20 @@ class CrewLane(Lane):
         fast.turn(ring)
         at = crew.team.address
         m = kernels.begin(box, NDARRAY, at, fast.parts, self._key_columns, fast.streams, crew.kept, fast.lows)
-        if m == kernels.REFUSED or m == kernels.CROWDED:
+        if m == CROWDED:
+            return self._crowded() and self.begin(handles, held, now, ring)
+        if m == REFUSED:
             return False
         crew.turned(ring, self.before)
-        while m == kernels.CRAMPED:
-            self._lowwater.resize()
-            self._watch_windows()
+        while m == CRAMPED:
+            self._give_windows_room()
             m = kernels.go_on(box, at)
         self.events = m
         return True
+
+    def _give_windows_room(self) -> None:
+        self._lowwater.resize()
+        self._watch_windows()
 
     def begun(self) -> tuple[list[int], list[int]]:
         lows, counts = self.before.tolist()
@@ -70,12 +81,15 @@ class CrewLane(Lane):
         crew, marks = self._router, self._marks[: self.events]
         told = crew.questions()
         made = kernels.finish(self._box, crew.team.address, told)
+        while made == CRAMPED:
+            self._give_windows_room()
+            made = kernels.finish(self._box, crew.team.address, told)
         crew.taken(made, told, marks, ring, self._parts)
         self._held = []
 
     def give_up(self) -> None:
         """After an error: nobody may be at work on arrays that are given up."""
-        self._router.team.lead(self._router.questions())
+        self._router.team.call_off()
 
     def _parts(self) -> list[Part]:
         """The batch as the long way has it."""

@@ -8,16 +8,23 @@ from __future__ import annotations
 from pathlib import Path
 
 import numba as nb
+import numpy as np
 
 from eddy import express_kernels, shards_layout, shards_team
 from eddy.express_kernels import (
-    BEFORE,
+    BEGUN,
+    BEHIND,
+    COUNTING,
     CRAMPED,
-    CROWDED,
+    EVENTS,
     GIVEN,
+    HERE,
     PLACES,
+    PORTION,
     REFUSED,
     ROWS,
+    STAGE,
+    START,
     STREAM,
     STREAMS,
     WIDTH,
@@ -30,7 +37,9 @@ from eddy.express_kernels import (
     table_at,
 )
 from eddy.lowwater_kernels import LOW, NEXT
+from eddy.shards_atomic import fetch_add, leave, look
 from eddy.shards_layout import (
+    FIELDS,
     FIRST_KEPT,
     PART_CLASSES,
     PART_EVENTS,
@@ -40,20 +49,31 @@ from eddy.shards_layout import (
     PART_ROWS,
     RANK_SLOTS,
 )
+from eddy.shards_layout import PORTION as AT_PORTION
 from eddy.shards_team import (
     BACK,
+    COUNT,
+    CUTS,
+    DONE,
+    KNOWN,
+    LED,
     MAILBOX,
-    close_deal,
+    PORTIONS,
+    READY,
+    SHARDS,
+    TAKEN,
+    call_off,
     conclude,
-    open_deal,
     open_work,
-    work,
 )
 from stairs.address import data_of
 from stairs.kernel import fingerprint, kernel
 
 _OWN, _ = fingerprint((Path(__file__),))
 STAMP = (_OWN + express_kernels.STAMP[0] + shards_layout.STAMP[0], 0)
+
+AHEAD = 3
+"""So many portions are counted at least before who leads joins the first of them: helpers may be faster."""
 
 _table, _lines = nb.int64[:, ::1], nb.int64[:, :, ::1]
 
@@ -93,17 +113,26 @@ def _turn(lines, kept, lows):  # type: ignore[no-untyped-def]
             lines[c, s, FIRST_KEPT] = kept[0, c, s]
 
 
+@kernel(nb.boolean(nb.int64[::1], nb.int64), stamp=STAMP, makes_arrays=True)
+def _count(box, mailbox):  # type: ignore[no-untyped-def]
+    """Count the next portion, which shards may then join; False if windows need room first."""
+    if not count(box):
+        return False
+    held, n, p = longs_at(mailbox, MAILBOX), box[WIDTH], look(mailbox + 8 * READY)
+    streams, cuts = table_at(box[STREAMS], n, STREAM), table_at(held[CUTS], p + 2, n)
+    for s in range(n):
+        cuts[p + 1, s] = streams[s, BEHIND] + streams[s, HERE]
+    box[START] += box[PORTION]
+    box[STAGE] = COUNTING
+    leave(mailbox + 8 * KNOWN, p + 1)
+    leave(mailbox + 8 * READY, p + 1)
+    return True
+
+
 @kernel(nb.int64(nb.int64[::1], nb.int64), stamp=STAMP, makes_arrays=True)
 def go_on(box, mailbox):  # type: ignore[no-untyped-def]
-    """Count a batch that was merged, and let shards begin; returns its events, or CRAMPED."""
-    if not count(box):
-        return CRAMPED
-    close_deal(mailbox)
-    held, total = longs_at(mailbox, MAILBOX), box[express_kernels.EVENTS]
-    held[shards_team.MARKS], held[shards_team.EVENTS] = box[express_kernels.MARKS], total
-    held[shards_team.BASE] = box[BEFORE]
-    open_work(mailbox, total)
-    return total
+    """Count the first portion of a batch that was merged; returns the batch's events, or CRAMPED."""
+    return box[EVENTS] if _count(box, mailbox) else CRAMPED
 
 
 @kernel(
@@ -112,27 +141,59 @@ def go_on(box, mailbox):  # type: ignore[no-untyped-def]
     makes_arrays=True,
 )
 def begin(box, kind, mailbox, parts, keys, lines, kept, lows):  # type: ignore[no-untyped-def]
-    """Check, merge and count a batch, while helpers deal it out; then let shards begin.
+    """Check, merge and count a batch, or its first portion, with which shards then begin.
 
     Returns its events, or what it is instead. ``lines`` are the streams of all shards, ``kept`` and ``lows`` as in
-    `_turn`.
+    `_turn`. The rows of a batch of one portion are known before it is merged: so helpers deal it out in the meantime.
     """
     total = measure(box, kind)
-    if total == CROWDED:
-        return CROWDED
-    if total < 0 or not _describe(box, parts, keys, lines):
+    if total < 0:
+        return total
+    if not _describe(box, parts, keys, lines):
         return REFUSED
-    open_deal(mailbox, total)
+    held = longs_at(mailbox, MAILBOX)
+    held[PORTIONS] = (total + box[PORTION] - 1) // box[PORTION]
+    held[shards_team.PORTION], held[shards_team.EVENTS] = box[PORTION], total
+    held[shards_team.MARKS], held[shards_team.BASE] = box[express_kernels.MARKS], box[BEGUN]
+    streams, cuts = table_at(box[STREAMS], box[WIDTH], STREAM), table_at(held[CUTS], 2, box[WIDTH])
+    for s in range(box[WIDTH]):
+        cuts[0, s], cuts[1, s] = 0, streams[s, ROWS]
+    open_work(mailbox, np.int64(held[PORTIONS] == 1), 0)
     if not merge(box, total):
-        close_deal(mailbox)
+        call_off(mailbox)
         return REFUSED
     _turn(lines, kept, lows)
     return go_on(box, mailbox)
 
 
+@kernel(nb.boolean(nb.int64[::1], nb.int64), stamp=STAMP, makes_arrays=True)
+def _lead(box, mailbox):  # type: ignore[no-untyped-def]
+    """Do shards that no helper has taken, and count portions before anybody waits for them; False as `_count`."""
+    held = longs_at(mailbox, MAILBOX)
+    while held[LED] >= 0 or fetch_add(mailbox + 8 * TAKEN, 1) < held[COUNT]:
+        if held[LED] < 0:
+            held[LED] = held[COUNT] - 1 - fetch_add(mailbox + 8 * BACK, 1)
+        shard, going = longs_at(held[SHARDS] + 8 * FIELDS * held[LED], FIELDS), True
+        while going and shard[AT_PORTION] < held[PORTIONS]:
+            while look(mailbox + 8 * READY) < min(shard[AT_PORTION] + AHEAD, held[PORTIONS]):
+                if not _count(box, mailbox):
+                    return False
+            going = shards_team.go_on(mailbox, held[LED])
+        held[LED] = -1
+        fetch_add(mailbox + 8 * DONE, 1)
+    while look(mailbox + 8 * READY) < held[PORTIONS]:
+        if not _count(box, mailbox):
+            return False
+    return True
+
+
 @kernel(nb.int64(nb.int64[::1], nb.int64, nb.int64[:, ::1]), stamp=STAMP, makes_arrays=True)
 def finish(box, mailbox, told):  # type: ignore[no-untyped-def]
-    """Do what helpers have not begun; keep what results show, while they end; and as `shards_team.conclude`."""
-    work(mailbox, BACK)
+    """Do what helpers have not begun; keep what results show, while they end; and as `shards_team.conclude`.
+
+    CRAMPED if windows need room first: then call it again.
+    """
+    if not _lead(box, mailbox):
+        return CRAMPED
     copy(box)
     return conclude(mailbox, told)

@@ -41,14 +41,14 @@ STAGE, AT, EVENTS, MOST, WIDTH, NOW, TIMED = range(7)
 STREAMS, COLUMNS, COLUMN_COUNT, LEAVES, LEAF_COUNT, GIVEN, ORDER, PLACES, TIMES = range(7, 16)
 WINDOWS, RINGS, RING_SLOTS, BEFORE, MARKS, ENDS = range(16, 22)
 BEGIN, LINES, PROGRAM, STOP, RESULTS, CURSOR, WAITING, BLOCK = range(22, 30)
-PARTS, USED, PORTION, START, FLOOR = range(30, 35)
+PARTS, USED, PORTION, START, BEGUN = range(30, 35)
 FIELDS = 40
 """A box: how far the batch is, and where in that stage; its events, how many it may have, how many streams there are,
 the time before, and whether a window uses time. Then where are, and how many they are: streams, columns, leaves; the
 handles of the columns, 0 for one that is not given; for each event its stream and its time, for each row its event; the
-table of windows and their rings of times; lows and counts before the batch, marks, and marks before and after; rings
-that begin, the program, the ring for results, what a run needs; the streams that have rows, and how many they are; how many events
-a portion has, and the first event of this one; marks before all of them."""
+table of windows and their rings of times; lows and counts before the portion, marks, and marks before it and after;
+rings that begin, the program, the ring for results, what a run needs; the streams that have rows, and how many they
+are; how many events a portion has, and the first of this one; lows and counts before all of them."""
 
 ROWS, FIRST, HAS, TIME, CAPACITY, BEHIND, HERE = range(7)
 STREAM = 7
@@ -156,19 +156,19 @@ def admit(box, kind):  # type: ignore[no-untyped-def]
 
 @kernel(nb.void(nb.int64[::1]), stamp=STAMP, makes_arrays=True)
 def copy(box):  # type: ignore[no-untyped-def]
-    """Copy the values of the portion into the rings of their columns, round the end where they reach it."""
-    counts = longs_at(box[BEFORE] + 8 * box[WIDTH], box[WIDTH])
+    """Copy the values of the batch into the rings of their columns, round the end where they reach it."""
+    counts = longs_at(box[BEGUN] + 8 * box[WIDTH], box[WIDTH])
     streams = table_at(box[STREAMS], box[WIDTH], STREAM)
     columns = table_at(box[COLUMNS], box[COLUMN_COUNT], SIZE + 1)
     given = longs_at(box[GIVEN], box[COLUMN_COUNT])
     for s in range(box[WIDTH]):
-        rows, slots, behind = streams[s, HERE], streams[s, CAPACITY], streams[s, BEHIND]
+        rows, slots = streams[s, ROWS], streams[s, CAPACITY]
         start = counts[s] & (slots - 1)
         early = min(rows, slots - start)
         for c in range(streams[s, FIRST], streams[s, FIRST] + (streams[s, HAS] if rows > 0 else 0)):
             ring, size = columns[c, RING], columns[c, SIZE]
             if ring != 0:
-                values = data_of(given[c]) + behind * size
+                values = data_of(given[c])
                 copy_bytes(ring + start * size, values, early * size)
                 copy_bytes(ring, values + early * size, (rows - early) * size)
 
@@ -211,7 +211,7 @@ def count(box):  # type: ignore[no-untyped-def]
     )
     order = ints_at(box[ORDER] + 4 * start, m)
     marks = carray(pointer(box[MARKS] + 4 * n * start), (m, n), np.int32)
-    ends, floor = carray(pointer(box[ENDS]), (2, n), np.int32), ints_at(box[FLOOR], n)
+    ends, begun = carray(pointer(box[ENDS]), (2, n), np.int32), table_at(box[BEGUN], 2, n)
     if box[STAGE] == COUNTING:
         for s in range(n):
             before[0, s], before[1, s] = windows[LOW, s], windows[NEXT, s]
@@ -220,7 +220,7 @@ def count(box):  # type: ignore[no-untyped-def]
             streams[s, BEHIND] += streams[s, HERE]
             streams[s, HERE] = windows[NEXT, s] - before[1, s]
             if start == 0:
-                floor[s] = ends[0, s]
+                begun[0, s], begun[1, s] = before[0, s], before[1, s]
         box[STAGE] = TIMING
     if box[TIMED]:
         rings = longs_at(box[RINGS], box[RING_SLOTS])
@@ -243,7 +243,8 @@ def _take(box):  # type: ignore[no-untyped-def]
         box[AT] = begin_rings(lines, box[AT], before[0], before[1], ints_at(box[ENDS], n))
         if box[AT] < box[LINES]:
             return BEGINNING
-        copy(box)
+        if box[START] == 0:
+            copy(box)
         box[STAGE], box[AT] = STORING, 0
     cursor = longs_at(box[CURSOR], MATCHED + 1)
     if box[STAGE] == STORING:

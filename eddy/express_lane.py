@@ -52,9 +52,9 @@ class Lane(ABC):
         """Stream and time of each event; None: no window uses time."""
         self._marks, self._times = np.empty((0, n), np.int32), np.empty(0, np.int64)
         """The windows' arrays, which are asked for with the first batch."""
-        self.before = np.empty((2, n), np.int64)
-        """Low-water rows, and next rows, before the batch: when it is counted."""
-        self._ends, self._floor = np.empty((2, n), np.int32), np.empty(n, np.int32)
+        self.before, self._before = np.empty((2, n), np.int64), np.empty((2, n), np.int64)
+        """Low-water rows, and next rows, before the batch, and before a portion of it: when it is counted."""
+        self._ends = np.empty((2, n), np.int32)
         self._used = np.empty((n, 3), np.int64)
         """The streams that have rows in a batch."""
         self.events = 0
@@ -71,10 +71,10 @@ class Lane(ABC):
                 kernels.COLUMNS: self._columns,
                 kernels.GIVEN: self._given,
                 kernels.WINDOWS: self._lowwater.table,
-                kernels.BEFORE: self.before,
+                kernels.BEGUN: self.before,
+                kernels.BEFORE: self._before,
                 kernels.ENDS: self._ends,
                 kernels.PARTS: self._used,
-                kernels.FLOOR: self._floor,
             }
         )
         self._widen(min(engine.batch_size, LARGEST))
@@ -240,7 +240,9 @@ class RouterLane(Lane):
         while stage != kernels.DONE:
             self._assist(stage, ring)
             stage = kernels.process(box)
-        router.taken(self._floor, self._marks[: self.events], self._lowwater.counts.copy())
+        router.taken(
+            self.before[0].astype(np.int32), self._marks[: self.events], self._lowwater.counts.copy()
+        )
         self._held = []
 
     def _assist(self, stage: int, ring: int) -> None:

@@ -59,7 +59,7 @@ class Payload:
     def reserve(self, columns: dict[str, Column], n: int) -> list[int]:
         """Take the next `n` rows in, but leave the values to `copy_columns`: returns its jobs, one after the other."""
         row = self.next_row
-        self._make_room(n)
+        self.make_room(n)
         capacity = self._capacity
         start = row & (capacity - 1)
         jobs: list[int] = []
@@ -76,12 +76,13 @@ class Payload:
         if low > self.low:
             self.low = min(low, self.next_row)
         self._calls += 1
-        self._make_room(n)
+        self.make_room(n)
         for name in self._valids:  # a slot may have had a NULL when it was last used
             self._append_valid(name, None, self.next_row & (self._capacity - 1), n)
         self.next_row += n
 
-    def _make_room(self, n: int) -> None:
+    def make_room(self, n: int) -> None:
+        """Let `n` more rows fit."""
         live = self.next_row + n - self.low
         if live > self._peak:
             self._peak = live

@@ -24,7 +24,7 @@ from eddy.marks import Share
 from eddy.partition_choice import Partitioning
 from eddy.program import Program
 from eddy.result import Fetch, Result
-from eddy.shard import Shard
+from eddy.shard import NONE, Shard
 from eddy.shards_deal import Deal
 from eddy.shards_fast import Fast, ordinary
 from eddy.shards_layout import FIRST_KEPT, SENT
@@ -52,6 +52,10 @@ class Crew:
     def __init__(self, engine: Eddy, partitioning: Partitioning) -> None:
         self.query, self.partitioning = engine.query, partitioning
         self._engine = engine
+        self.portion = engine.batch_size
+        """Events that are joined at a time."""
+        self.most = 0
+        """Events of the largest batch that kernels should have room for."""
         self.deal = Deal(partitioning)
         bounded = [n for n, s in engine.query.streams.items() if not isinstance(s.window, Unbounded)]
         self.given = [engine.query.names.index(name) for name in bounded]
@@ -158,7 +162,7 @@ class Crew:
         """From here on shards are used one by one, until the next batch."""
         if self._fast is not None:
             if self._told is not None:
-                self._tell(self._ring)
+                self._tell()
             self._fast.settle()
             self._fast = None
 
@@ -222,18 +226,18 @@ class Crew:
         fast, m = self._fast, len(marks)
         if fast is None or fast.most < m:
             self.settle()
-            fast = self._fast = Fast(self, max(LEAST, 1 << (m - 1).bit_length()))
+            fast = self._fast = Fast(self, max(LEAST, self.most, 1 << (m - 1).bit_length()))
         told = self.questions()
         fast.begin(self._parts, marks, ring)
         try:
             self._keep()
         except BaseException:  # nobody may be at work on arrays that are given up
-            self.team.lead(told)
+            self.team.call_off()
             raise
-        self._made, untouched = fast.finish(marks, told)
+        self._made, untouched = fast.finish(told)
         self._told = told
-        if untouched or self._engine._output.signed:
-            self._tell(ring)
+        if untouched:
+            self._tell()
         return untouched
 
     # -- the express lane ------------------------------------------------------------------------------------------
@@ -248,6 +252,13 @@ class Crew:
         """Whether the next push gives memory back."""
         return (self._batches + 1) % REVIEW == 0
 
+    def widen(self, events: int) -> None:
+        """Let kernels have room for batches of so many events, from now on."""
+        self.settle()
+        self.most = 1 << (events - 1).bit_length()
+        self.begun = self._engine._numbers.lows.copy(), self._engine._numbers.counts.copy()
+        self._fast = Fast(self, self.most)
+
     def questions(self) -> Array:
         """Room for what kernels tell of a batch."""
         return np.empty((len(self.shards), 2 + self._width), np.int64)
@@ -259,18 +270,19 @@ class Crew:
         assert self._fast is not None
         self.marks, self._told = marks, told
         self.newest = self._engine._lowwater.counts.copy()
-        self._made, untouched = self._fast.complete(made, marks, told)
+        self._made, untouched = self._fast.complete(made, told)
         if untouched:
-            self._tell(ring)
+            self._tell()
             self._parts = parts()
             self._run_rest(untouched, marks, ring, True)
 
-    def _tell(self, ring: int) -> None:
+    def _tell(self) -> None:
         """Tell the shards what kernels have made of the batch."""
         assert self._fast is not None and self._told is not None
+        events = np.arange(len(self.marks), dtype=np.int32)
         for c, shard in enumerate(self.shards):
             got, shard.made = self._told[c, :2].tolist()
-            shard.events, shard.newest = self._fast.maps[ring, c, :got], self._told[c, 2:]
+            shard.events, shard.newest = events if got else NONE, self._told[c, 2:]
         self._tell_sent()
         self._told = None
 
@@ -303,19 +315,14 @@ class Crew:
     def emit(self, ring: int, fetch: Fetch) -> Result:
         """The results of all shards in the order of their latest events."""
         told, number = self._told, self._engine._output.number
-        if told is None:
-            made = sum([shard.made for shard in self.shards])
-            return Result(
-                self.query, made, results.long_way(self.shards, self._width, ring), fetch, None, number
-            )
-        assert self._fast is not None
-        rows = results.short_way(self.shards, ring, self._fast.maps[ring], told)
-        return Result(self.query, self._made, rows, fetch, None, number)
+        made = self._made if told is not None else sum([shard.made for shard in self.shards])
+        reading = results.Reading(self.shards, ring, len(self.marks), told)
+        return Result(self.query, made, reading.rows, fetch, None, number)
 
     def signed(self, ring: int) -> tuple[Array, Array]:
         """Rows and events of the results of a batch."""
-        events, rows = results.merged(self._width, results.read(self.shards, ring))
-        return rows, events.astype(np.int32)
+        events, rows = results.Reading(self.shards, ring, len(self.marks), self._told)()
+        return rows, events
 
     def parts(self, max_rows: int, ring: int, fetch: Fetch) -> Iterator[Result]:
         """The results of a batch that was run without them, in parts of bounded size."""

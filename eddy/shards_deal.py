@@ -15,7 +15,7 @@ from eddy.partition_choice import Partitioning
 from eddy.shards_deal_kernels import spread_keys
 from eddy.types import Array, Column
 
-LEADS = 0.08
+LEADS = 0.05
 """So much of a shard's part is spared to who leads."""
 WHOLE = 1 << 32
 """Hashes are below this."""

@@ -1,7 +1,7 @@
-"""Dealing a batch out: each row is hashed once, and its keys are copied to the shards that it belongs to.
+"""Dealing rows out: each shard finds its own among those of a portion, by their hashes, and copies their keys.
 
-That needs the rows' keys and their numbers only. So it can be done while the batch is still being merged: when it is
-known which event each row is, a shard finds the places of its events by itself.
+That needs the rows' keys and their numbers only. So it can be done while a batch is still being merged; when it is
+known which event each row is, a shard has only to look that up.
 """
 
 from __future__ import annotations
@@ -12,30 +12,22 @@ from numba import carray, uint64
 
 from eddy.shards_layout import (
     BOUNDS,
-    COUNT,
-    EVENTS,
-    FIELDS,
+    FLAGS,
     KEYS,
-    MAP,
     NEXT_ROW,
     NUMBERS,
     PART_CLASSES,
     PART_DIMENSIONS,
     PART_EVENTS,
     PART_FIRST,
-    PART_FLAGS,
-    PART_HASHES,
     PART_KEPT,
     PART_KEYS,
     PART_ROWS,
     RANK_SLOTS,
     RANKS,
     ROWS,
-    SCRATCH,
-    SENT,
     STAMP,
     byte_at,
-    int_at,
     long_at,
     set_byte,
     set_int,
@@ -74,40 +66,33 @@ def look_up(parts):  # type: ignore[no-untyped-def]
                 parts[s, PART_KEYS + k] = data_of(parts[s, PART_KEYS + k])
 
 
-@kernel(nb.void(nb.int64[::1], _table), stamp=STAMP, makes_arrays=True)
-def _hash(own, dimensions):  # type: ignore[no-untyped-def]
-    """The hashes of a stream's rows, for one dimension after the other."""
-    n, first = own[PART_ROWS], own[PART_FIRST]
+@kernel(nb.void(nb.int64[::1], _table, nb.int64[::1], nb.int64, nb.int64, nb.int64), stamp=STAMP)
+def _test(own, dimensions, bounds, flags, start, n):  # type: ignore[no-untyped-def]
+    """Which of n rows of a stream, from ``start`` on, are a shard's own: a byte for each."""
+    for j in range(n):
+        set_byte(flags, j, byte_at(own[PART_KEPT], start + j) if own[PART_KEPT] != 0 else 1)
     for d in range(own[PART_DIMENSIONS]):
-        source, salt, into = dimensions[d, 0], dimensions[d, 1], own[PART_HASHES] + 4 * d * n
-        keys = own[PART_KEYS + source] if source >= 0 else 0
-        for j in range(n):
-            set_int(into, j, spread(long_at(keys, j) if keys != 0 else first + j, salt))
-
-
-@kernel(nb.void(nb.int64[::1], _table, nb.int64[::1]), stamp=STAMP, makes_arrays=True)
-def _test(own, dimensions, bounds):  # type: ignore[no-untyped-def]
-    """Which rows of a stream are a shard's own: a byte for each."""
-    n, flags = own[PART_ROWS], own[PART_FLAGS]
-    if own[PART_KEPT] != 0 or own[PART_DIMENSIONS] == 0:
-        for j in range(n):
-            set_byte(flags, j, byte_at(own[PART_KEPT], j) if own[PART_KEPT] != 0 else 1)
-    for d in range(own[PART_DIMENSIONS]):
-        which, hashes = dimensions[d, 2], own[PART_HASHES] + 4 * d * n
+        source, salt, which = dimensions[d, 0], dimensions[d, 1], dimensions[d, 2]
         low, high = bounds[2 * which], bounds[2 * which + 1]
-        fresh = np.int64(d == 0 and own[PART_KEPT] == 0)
-        for j in range(n):
-            h = int_at(hashes, j)
-            set_byte(flags, j, (byte_at(flags, j) | fresh) & np.int64(low <= h) & np.int64(h < high))
+        if source >= 0:
+            keys = own[PART_KEYS + source] + 8 * start
+            for j in range(n):
+                h = spread(long_at(keys, j), salt)
+                set_byte(flags, j, byte_at(flags, j) & np.int64(low <= h) & np.int64(h < high))
+        else:
+            first = own[PART_FIRST] + start
+            for j in range(n):
+                h = spread(first + j, salt)
+                set_byte(flags, j, byte_at(flags, j) & np.int64(low <= h) & np.int64(h < high))
 
 
-@kernel(nb.int64(nb.int64[::1], nb.int64[::1]), stamp=STAMP, makes_arrays=True)
-def _choose(own, line):  # type: ignore[no-untyped-def]
-    """Copy the rows of a stream that are a shard's own; returns how many they are.
+@kernel(nb.int64(nb.int64[::1], nb.int64[::1], nb.int64, nb.int64, nb.int64), stamp=STAMP)
+def _choose(own, line, flags, start, n):  # type: ignore[no-untyped-def]
+    """Copy those rows; returns how many they are.
 
     Every row is written, and stays if it counts: no branch has to be guessed.
     """
-    n, first, flags, p = own[PART_ROWS], own[PART_FIRST], own[PART_FLAGS], np.int64(0)
+    first, p = own[PART_FIRST] + start, np.int64(0)
     numbers, ranks, mask, local = line[NUMBERS], line[RANKS], line[RANK_SLOTS] - 1, line[NEXT_ROW]
     if ranks == 0:  # all into one place that nobody reads: behind the flags
         ranks, mask = flags + n + (8 - (flags + n) % 8) % 8, np.int64(0)
@@ -117,52 +102,23 @@ def _choose(own, line):  # type: ignore[no-untyped-def]
         p += byte_at(flags, j)
     set_int(ranks, (first + n) & mask, local + p)
     for k in range(own[PART_CLASSES]):
-        keys, into, p = own[PART_KEYS + k], line[KEYS + k], np.int64(0)
+        keys, into, p = own[PART_KEYS + k] + 8 * start, line[KEYS + k], np.int64(0)
         for j in range(n):
             set_long(into, p, long_at(keys, j))
             p += byte_at(flags, j)
     return p
 
 
-@kernel(nb.void(nb.int64, _lines, nb.int64[::1], _table, nb.int64), stamp=STAMP, makes_arrays=True)
-def deal_stream(shards, lines, own, dimensions, s):  # type: ignore[no-untyped-def]
-    """Give each shard its rows of a stream: their numbers and keys, and how many rows came before each."""
-    if own[PART_ROWS] != 0:
-        _hash(own, dimensions)
-    for c in range(lines.shape[0]):
-        lines[c, s, ROWS] = 0
-        if own[PART_ROWS] != 0:
-            at = long_at(shards, FIELDS * c + BOUNDS)
-            _test(own, dimensions, carray(pointer(at), (2 * (dimensions.shape[0] + 1),), np.int64))
-            lines[c, s, ROWS] = _choose(own, lines[c, s])
+@kernel(nb.void(nb.int64[::1], _table, _table, _lines, _table), stamp=STAMP, makes_arrays=True)
+def deal(shard, lines, parts, dimensions, cuts):  # type: ignore[no-untyped-def]
+    """Let a shard take its rows of a portion: their numbers and keys, and how many of its rows come before each.
 
-
-@kernel(nb.void(nb.int64[::1], _table, _table, nb.int64), stamp=STAMP, makes_arrays=True)
-def place(shard, lines, parts, m):  # type: ignore[no-untyped-def]
-    """Find which events a shard's rows are: among all of the batch, and among its own."""
-    n, hits = parts.shape[0], shard[SCRATCH]
-    ranks = hits + m + (8 - (hits + m) % 8) % 8
-    for i in range(m):
-        set_byte(hits, i, 0)
-    for s in range(n):
-        places, first, numbers, at = (
-            parts[s, PART_EVENTS],
-            parts[s, PART_FIRST],
-            lines[s, NUMBERS],
-            lines[s, EVENTS],
-        )
-        for p in range(lines[s, ROWS]):
-            event = int_at(places, long_at(numbers, p) - first)
-            set_int(at, p, event)
-            set_byte(hits, event, 1)
-        lines[s, SENT] += lines[s, ROWS]
-    e = np.int64(0)
-    for i in range(m):
-        set_int(ranks, i, e)
-        set_int(shard[MAP], e, i)
-        e += byte_at(hits, i)
-    shard[COUNT] = e
-    for s in range(n):
-        at = lines[s, EVENTS]
-        for p in range(lines[s, ROWS]):
-            set_int(at, p, int_at(ranks, int_at(at, p)))
+    ``cuts``: for each stream, which of the batch's rows is the first of the portion, and of the next.
+    """
+    bounds = carray(pointer(shard[BOUNDS]), (2 * (dimensions.shape[1] + 1),), np.int64)
+    for s in range(parts.shape[0]):
+        start, n = cuts[0, s], cuts[1, s] - cuts[0, s]
+        lines[s, ROWS] = 0
+        if n > 0:
+            _test(parts[s], dimensions[s], bounds, shard[FLAGS], start, n)
+            lines[s, ROWS] = _choose(parts[s], lines[s], shard[FLAGS], start, n)

@@ -17,7 +17,6 @@ from eddy import shards_team as team
 from eddy.intake import Part
 from eddy.marks import ROW
 from eddy.shards_deal_kernels import look_up
-from eddy.shards_kernels import step
 from eddy.tracks import RESULT_RINGS
 from eddy.types import Array
 from stairs.address import address_of, handle
@@ -63,28 +62,22 @@ class Fast:
         self.table = self.tables[0]
         """The shards; there is a table for each of the result rings, which differ in what depends on them."""
         self.streams = np.zeros((k, n, width), np.int64)
-        self.maps = np.empty((RESULT_RINGS, k, most + 1), np.int32)
-        starts = 4 * (most + 1) * np.arange(RESULT_RINGS * k).reshape(RESULT_RINGS, k)
-        self.tables[:, :, kernels.MAP] = self.maps.ctypes.data + starts
+        portion = min(most, crew.portion)
         self._marks = np.empty((k, most, n), np.int32)
-        self._scratch = np.empty((k, most + 2), np.int64)
-        self.lows, self._counts = np.empty((k, n), np.int64), np.empty((k, n), np.int64)
-        self._floor = np.empty((k, n), np.int32)
-        self._last = np.zeros(k, np.int64)
-        self._events = np.empty((k, n, most + 1), np.int32)
-        self._numbers = np.empty((k, n, most + 1), np.int64)
-        self._keys = np.empty((k, n, width - kernels.KEYS, most + 1), np.int64)
+        self._flags = np.empty((k, portion + 16), np.uint8)
+        self.lows, self._lows = np.empty((k, n), np.int64), np.empty((k, n), np.int64)
+        """Low-water rows before a batch, and before a portion of it."""
+        self._counts, self._floor = np.empty((k, n), np.int64), np.empty((k, n), np.int32)
+        self._events = np.empty((k, n, portion + 1), np.int32)
+        self._numbers = np.empty((k, n, portion + 1), np.int64)
+        self._keys = np.empty((k, n, width - kernels.KEYS, portion + 1), np.int64)
+        self._cuts = np.zeros((-(-most // portion) + 1, n), np.int64)
         self._held: list[object] = []
         """What the tables name by address or handle."""
         self.parts = np.zeros((n, kernels.PART_KEYS + width - kernels.KEYS), np.int64)
         """The streams of a batch."""
         self._flat = self.parts.reshape(-1)
         self._dimensions = self._grid()
-        self._hashes = np.empty((n, max(1, self._dimensions.shape[1]), most), np.int32)
-        self._flags = np.empty((n, most + 16), np.uint8)
-        for s in range(n):
-            self.parts[s, kernels.PART_HASHES] = self._hashes[s].ctypes.data
-            self.parts[s, kernels.PART_FLAGS] = self._flags[s].ctypes.data
         self._blank = self._flat.tolist()
         """The streams of a batch without a row."""
         self._dirty = False
@@ -95,7 +88,7 @@ class Fast:
         self._at = [table.ctypes.data for table in self.tables]
         box[team.PARTS], box[team.PART] = self.parts.ctypes.data, self.parts.shape[1]
         box[team.DIMENSIONS], box[team.DIMENSION] = self._dimensions.ctypes.data, self._dimensions.shape[1]
-        box[team.WIDTH], box[team.LINES], box[team.LENGTH] = n, self.streams.ctypes.data, width
+        box[team.WIDTH], box[team.LENGTH], box[team.CUTS] = n, width, self._cuts.ctypes.data
 
     def _grid(self) -> Array:
         """The dimensions of each stream."""
@@ -134,24 +127,19 @@ class Fast:
         self.lows[c] = lowwater.lows
         bounds = self.crew.deal.bounds(c)
         self._held += (leaves, beginning, program, lowwater._table, bounds)
-        line[kernels.MARKS], line[kernels.SCRATCH] = self._marks[c].ctypes.data, self._scratch[c].ctypes.data
+        line[kernels.MARKS], line[kernels.FLAGS] = self._marks[c].ctypes.data, self._flags[c].ctypes.data
         line[kernels.LOWWATER], line[kernels.BOUNDS] = lowwater._table.ctypes.data, bounds.ctypes.data
-        line[kernels.LOWS], line[kernels.COUNTS] = self.lows[c].ctypes.data, self._counts[c].ctypes.data
+        line[kernels.LOWS], line[kernels.BEFORE_PUSH] = self._lows[c].ctypes.data, self.lows[c].ctypes.data
+        line[kernels.COUNTS] = self._counts[c].ctypes.data
         line[kernels.FLOOR], line[kernels.LINES] = self._floor[c].ctypes.data, len(beginning[0])
         line[kernels.PROGRAM], line[kernels.STOP] = program.table.ctypes.data, len(program.table)
         line[kernels.CURSOR], line[kernels.WAITING] = router._cursor.ctypes.data, router._waiting.ctypes.data
         line[kernels.BLOCK], line[kernels.WIDTH] = router._waiting.shape[1], self.streams.shape[2]
         line[kernels.JOBS], line[kernels.LEAVES] = leaves.ctypes.data, len(leaves)
-        line[kernels.STREAMS], line[kernels.LAST] = self.streams[c].ctypes.data, self._last[c:].ctypes.data
-        line[kernels.MAP] = self.tables[0, c, kernels.MAP]
+        line[kernels.STREAMS] = self.streams[c].ctypes.data
         for turn, (table, results) in enumerate(zip(beginning, router.results, strict=True)):
-            places = self.tables[turn, c, kernels.MAP]
             self.tables[turn, c] = line
-            self.tables[turn, c, [kernels.MAP, kernels.BEGIN, kernels.RESULTS]] = (
-                places,
-                table.ctypes.data,
-                results.address,
-            )
+            self.tables[turn, c, [kernels.BEGIN, kernels.RESULTS]] = table.ctypes.data, results.address
 
     def _ranks(self, shard: Shard, s: int) -> Array | None:
         """For every live row of a whole stream, and for the next, the row of the shard that is not before it."""
@@ -194,7 +182,9 @@ class Fast:
         self.turn(ring)
         box = self.crew.team.mailbox
         box[team.MARKS : team.BASE + 1] = address_of(marks), len(marks), len(self.parts), address_of(lows)
-        self.crew.team.announce(len(marks))
+        box[team.PORTIONS], box[team.PORTION] = 1, len(marks)
+        self._cuts[0], self._cuts[1] = 0, self.parts[:, kernels.PART_ROWS]
+        self.crew.team.announce()
 
     def turn(self, ring: int) -> None:
         """The next batch has its results in this ring of every shard."""
@@ -202,31 +192,38 @@ class Fast:
         self.crew.team.mailbox[team.SHARDS] = self._at[ring]
         self._dirty = True
 
-    def finish(self, marks: NDArray[np.int32], told: Array) -> tuple[int, list[int]]:
+    def finish(self, told: Array) -> tuple[int, list[int]]:
         """Have all shards done; returns how many results there are, and shards that have done nothing."""
-        return self.complete(self.crew.team.lead(told), marks, told)
+        return self.complete(self.crew.team.lead(told), told)
 
-    def complete(self, made: int, marks: NDArray[np.int32], told: Array) -> tuple[int, list[int]]:
+    def complete(self, made: int, told: Array) -> tuple[int, list[int]]:
         """The same when all have done what kernels can do; ``made`` is what they say of it."""
         untouched = []
         if made < 0:
+            portions = self.crew.team.mailbox[team.PORTIONS]
             for c, shard in enumerate(self.crew.shards):
-                while self.table[c, kernels.STATUS] in (kernels.BEGINNING, kernels.RUNNING):
-                    self._assist(shard, self.table[c], self._floor[c])
-                    step(self.table[c], self.parts, marks, self.crew.begun[0])
-                if self.table[c, kernels.STATUS] == kernels.UNTOUCHED:
+                line = self.table[c]
+                while line[kernels.PORTION] < portions and line[kernels.STATUS] != kernels.UNTOUCHED:
+                    if line[kernels.STATUS] != kernels.FRESH:
+                        self._assist(shard, c)
+                    self.crew.team.go_on(c)
+                if line[kernels.STATUS] == kernels.UNTOUCHED:
                     untouched.append(c)
-            told[:, 1] = self.table[:, kernels.MADE]
+            told[:, 0], told[:, 1] = self.table[:, kernels.COUNT], self.table[:, kernels.MADE]
+            told[:, 2:] = self.streams[:, :, kernels.NEXT_ROW]
             made = int(told[:, 1].sum())
         return made, untouched
 
-    def _assist(self, shard: Shard, line: Array, floor: NDArray[np.int32]) -> None:
+    def _assist(self, shard: Shard, c: int) -> None:
         """Do what stopped a shard."""
-        router, at = shard.router, int(line[kernels.AT])
-        track = router.tracks[0]
+        router, line = shard.router, self.table[c]
+        track, at = router.tracks[0], int(line[kernels.AT])
+        if line[kernels.STATUS] == kernels.CRAMPED:
+            self._make_room(shard, self.streams[c])
+            return
         if line[kernels.STATUS] == kernels.BEGINNING:
             leaves = len(router.leaves.rings) + 1
-            track.every_stair[at - leaves].make_room(floor)
+            track.every_stair[at - leaves].make_room(self._floor[c])
             line[kernels.AT] += 1
             return
         halt, _, _ = track.program.sources[at]
@@ -234,6 +231,19 @@ class Fast:
         out = ring if halt is track.halts[-1] else halt.out
         assert router._cursor[RESUMED], "a plan without holes stops only where a ring is full"
         out.grow()
+
+    def _make_room(self, shard: Shard, lines: Array) -> None:
+        """Let a shard have room for the rows of a portion that were dealt out to it."""
+        for stream in shard.engine._streams:
+            own, payload = lines[stream.number], stream.payload
+            rows = int(own[kernels.ROWS])
+            payload.next_row, payload.low = int(own[kernels.NEXT_ROW]), int(own[kernels.FIRST_KEPT])
+            payload.make_room(rows)
+            ring = payload.rings[ROW]
+            own[kernels.HELD], own[kernels.CAPACITY] = ring.ctypes.data, len(ring)
+            self._held.append(ring)
+            for leaf in stream.stairs.values():
+                leaf.reserve(rows)
 
     # -- keeping in step -------------------------------------------------------------------------------------------
 
@@ -243,7 +253,7 @@ class Fast:
             return
         self._dirty = False
         for c, shard in enumerate(self.crew.shards):
-            router, lowwater, m = shard.router, shard.engine._lowwater, int(self._last[c])
+            router, lowwater = shard.router, shard.engine._lowwater
             for stream in shard.engine._streams:
                 own, payload = self.streams[c, stream.number], stream.payload
                 payload.next_row, payload.low = int(own[kernels.NEXT_ROW]), int(own[kernels.FIRST_KEPT])
@@ -252,7 +262,5 @@ class Fast:
             numbers = {s: shard.numbers(s, np.arange(lows[s], counts[s])) for s in self.crew.given}
             lowwater.restore(lows, counts, numbers)
             router.newest = lowwater.counts.copy()
-            if m:
-                router.floor = self._floor[c].reshape(1, -1).copy()
-                router.marks = router._batch = self._marks[c, :m].copy()
-                router._stacked = None
+            router.floor = lowwater.lows.astype(np.int32).reshape(1, -1)
+            router.marks, router._batch, router._stacked = router.floor, None, None

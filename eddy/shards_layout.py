@@ -17,27 +17,30 @@ STAMP = fingerprint(
     [*Path(stairs.__file__).parent.glob("*.py"), *_HERE.glob("lowwater_*.py"), *_HERE.glob("shards_*.py")]
 )
 
-COUNT, STATUS, AT, MAP, MARKS, LOWWATER, SCRATCH, LOWS, COUNTS, FLOOR = range(10)
+COUNT, STATUS, AT, PORTION, MARKS, LOWWATER, FLAGS, LOWS, COUNTS, FLOOR = range(10)
 BEGIN, LINES, PROGRAM, STOP, RESULTS, CURSOR, WAITING, JOBS, LEAVES, STREAMS = range(10, 20)
-MADE, WIDTH, BLOCK, LAST, BOUNDS = range(20, 25)
+MADE, WIDTH, BLOCK, BOUNDS, BEFORE_PUSH = range(20, 25)
 FIELDS = 32
-"""A shard: how many events it got, how far it is; where are: the places of its events in the batch, its marks, its
-low-water table, room for a number an event, for its lows, counts and floor, the rings that begin and their number, its
-program and its length, the ring for results, what a run needs, the leaves to append to and their number, its streams;
-then its results, the widths of two tables, where the number of events of the last batch is that it has done in this
-way, and which part of every dimension is its own."""
+"""A shard: how many events it got, how far it is, and with which portion; where are: its marks, by the events of the
+whole batch, its low-water table, room for flags, for its lows, counts and floor, the rings that begin and their number,
+its program and its length, the ring for results, what a run needs, the leaves to append to and their number, its
+streams; then its results, the widths of two tables, which part of every dimension is its own, and where its lows are as
+they were before the batch."""
 
 ROWS, EVENTS, NUMBERS, HELD, NEXT_ROW, FIRST_KEPT, CAPACITY, RANKS, RANK_SLOTS, SENT, KEYS = range(11)
-"""A stream of a shard: rows it got, where their events and numbers are, the ring of the numbers, its next row, the
-first that is kept, its slots; a ring of ranks - for each row of the whole stream, how many rows of the shard come
-before it - and its slots, or 0 where the window never ends; rows it got so far; then where the keys are, by class."""
+"""A stream of a shard: rows it got of a portion, where their events and numbers are, the ring of the numbers, its next
+row, the first that is kept, its slots; a ring of ranks - for each row of the whole stream, how many rows of the shard
+come before it - and its slots, or 0 where the window never ends; rows it got so far; then where the keys are, by
+class."""
 
-FRESH, UNTOUCHED, BEGINNING, RUNNING, DONE = range(5)
+FRESH, DEALT, UNTOUCHED, CRAMPED, BEGINNING, RUNNING, DONE = range(7)
+"""How far a shard is with a portion. It may be left alone, if kernels cannot do the batch at all, or stop: because the
+portion needs more room than it has, in a STAIR that begins, or in a ring that is written to."""
 
 PART_ROWS, PART_EVENTS, PART_KEPT, PART_FIRST, PART_DIMENSIONS, PART_CLASSES = range(6)
-PART_HASHES, PART_FLAGS, PART_KEYS = range(6, 9)
+PART_KEYS = 6
 """A stream in a batch: its rows, where their events are, and flags of those that count, or 0; the number of its first
-row; how many dimensions and classes it has; room for a hash of each row, and for a flag; where its keys are."""
+row; how many dimensions and classes it has; where its keys are."""
 
 DIMENSION = 3
 """A dimension of a stream: which of the stream's keys, or -1 for the row number; its salt; its number in all."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from eddy import shards_gather_kernels as kernels
 from eddy.chunks import chunks
+from eddy.marks import ROW
 from eddy.types import Array
 
 if TYPE_CHECKING:
@@ -18,31 +19,50 @@ Found = tuple[Array, Array]
 """Events, and a line of row numbers for each."""
 
 
-def read(shards: Sequence[Shard], ring: int) -> list[Found]:
-    """What each shard has in a ring now."""
-    return [shard.reader(shard.router.results[ring])() for shard in shards]
+class Reading:
+    """What all shards have made of a batch, to be read before their rings are used again.
 
+    ``told`` is what kernels say of a batch that they have done, of so many events; else shards know by themselves.
+    """
 
-def long_way(shards: Sequence[Shard], width: int, ring: int) -> Callable[[], Array]:
-    """What reads the rows of a batch that shards have done by themselves."""
-    readers = [shard.reader(shard.router.results[ring]) for shard in shards]
-    return lambda: merged(width, [reader() for reader in readers])[1]
+    def __init__(self, shards: Sequence[Shard], ring: int, events: int, told: Array | None) -> None:
+        self._shards, self._events = shards, events
+        rings = [shard.router.results[ring] for shard in shards]
+        self._states = [(found.state, found.base) for found in rings]
+        self._given: list[tuple[int, Array | None, Array]]
+        if told is None:
+            self._given = [(shard.made, shard.events, shard.newest) for shard in shards]
+        else:
+            self._given = [(int(line[1]), None, line[2:]) for line in told]
 
+    def __call__(self) -> Found:
+        """Events of the whole batch, ascending, and rows by their numbers in the whole of their streams."""
+        n, total = len(self._given[0][2]), sum(made for made, _, _ in self._given)
+        table = np.zeros((len(self._shards), kernels.STREAMS + kernels.STREAM * n), np.int64)
+        for line, shard, (state, start), given in zip(
+            table, self._shards, self._states, self._given, strict=True
+        ):
+            made, events, newest = given
+            line[: kernels.STREAMS] = (
+                state[0].ctypes.data,
+                len(state[0]) - 1,
+                state[2].ctypes.data,
+                start,
+                made,
+                0 if events is None else events.ctypes.data,
+            )
+            numbers = [stream.payload.rings[ROW] for stream in shard.engine._streams]
+            of_streams = line[kernels.STREAMS :].reshape(n, kernels.STREAM)
+            of_streams[:, kernels.NEWEST] = newest
+            of_streams[:, kernels.NUMBERS] = [ring.ctypes.data for ring in numbers]
+            of_streams[:, kernels.NUMBERS_MASK] = [len(ring) - 1 for ring in numbers]
+        found, rows = np.empty(total, np.int32), np.empty((total, n), np.int64)
+        kernels.gather(table, np.zeros(self._events + 1, np.int64), found, rows)
+        return found, rows
 
-def short_way(
-    shards: Sequence[Shard], ring: int, maps: NDArray[np.int32], told: Array
-) -> Callable[[], Array]:
-    """The same of a batch that kernels have done: ``told`` is what they say of it, ``maps`` where the events are."""
-    states = [shard.router.results[ring].state for shard in shards]
-
-    def rows() -> Array:
-        found = []
-        for c, shard in enumerate(shards):
-            got, made = told[c, :2].tolist()
-            found.append(shard.read(states[c], 0, made, maps[c, :got], told[c, 2:]))
-        return merged(told.shape[1] - 2, found)[1]
-
-    return rows
+    def rows(self) -> Array:
+        """The rows alone."""
+        return self()[1]
 
 
 def pieces(shards: Sequence[Shard], width: int, max_rows: int, ring: int) -> Iterator[Array]:

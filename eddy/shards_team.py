@@ -30,12 +30,13 @@ from eddy.shards_atomic import (
     wait,
     wake_all,
 )
-from eddy.shards_deal_kernels import deal_stream
+from eddy.shards_deal_kernels import deal
 from eddy.shards_kernels import step
 from eddy.shards_layout import COUNT as EVENTS_HERE
+from eddy.shards_layout import DEALT, FIELDS, FRESH, MADE, NEXT_ROW, STAMP, STATUS, STREAMS
 from eddy.shards_layout import DIMENSION as DIMENSION_FIELDS
 from eddy.shards_layout import DONE as FINISHED
-from eddy.shards_layout import FIELDS, FRESH, MADE, NEXT_ROW, STAMP, STATUS, STREAMS
+from eddy.shards_layout import PORTION as AT_PORTION
 from eddy.shards_layout import WIDTH as LINE
 from stairs.address import pointer
 from stairs.kernel import kernel
@@ -47,41 +48,61 @@ LOOKS = 10_000
 NAP = 0.001
 """Seconds between two such times where there is no bell."""
 
-BATCH, TAKEN, FRONT, BACK, DONE, DEAL, DEALT, STOP, ASLEEP, BELL = (8 * i for i in range(10))
+BATCH, TAKEN, FRONT, BACK, DONE, KNOWN, READY, OFF, STOP, ASLEEP, BELL = (8 * i for i in range(11))
 SHARDS = BELL + BELLS // 8
-COUNT, PARTS, PART, DIMENSIONS, DIMENSION, MARKS, EVENTS, WIDTH, BASE, LINES, LENGTH = range(
-    SHARDS + 1, SHARDS + 12
-)
+COUNT, PARTS, PART, DIMENSIONS, DIMENSION, MARKS, EVENTS, WIDTH, BASE, LENGTH = range(SHARDS + 1, SHARDS + 11)
+PORTIONS, PORTION, CUTS, LED = range(SHARDS + 11, SHARDS + 15)
 """Places in a mailbox, the first of them in a cache line each: how often there was something to do; how many shards
-are taken, from the front, and from the back, and how many are done; the next stream to deal out, and how many are;
-whether to stop, how many helpers are asleep, and what they sleep by; the shards and how many they are; then where the
-arrays of the batch are, and how large: its parts, the dimensions of all streams, marks, lows before; and the streams
-of all shards, and how long a line of them is."""
+are taken, from the front, and from the back, and how many are done; of how many portions the rows are known, and how
+many are ready to be joined; whether the batch is off, whether to stop, how many helpers are asleep, and what they sleep
+by; the shards and how many they are; then where the arrays of the batch are, and how large: its parts, the dimensions
+of all streams, marks, lows before; how long a line of a shard's streams is; in how many portions the batch is joined,
+how many events each has, which rows they begin with, and the shard that who leads is at work on."""
 MAILBOX = SHARDS + 16
 CLOSED = 1 << 40
-"""So many shards are taken, and done, and streams, before there was any: nothing is to be had, and nobody to be waited
-for."""
+"""So many shards are taken, and done, before there was any: nothing is to be had, and nobody to be waited for."""
 
 
-@kernel(nb.void(nb.int64), stamp=STAMP, makes_arrays=True)
-def deal(mailbox):  # type: ignore[no-untyped-def]
-    """Deal streams of the batch out until none is left."""
+@kernel(nb.void(nb.int64[::1], nb.int64[::1], nb.int64[:, ::1]), stamp=STAMP, makes_arrays=True)
+def _deal(held, shard, parts):  # type: ignore[no-untyped-def]
+    """Let a shard find its own rows of its next portion, which are known."""
+    n = held[WIDTH]
+    deal(
+        shard,
+        carray(pointer(shard[STREAMS]), (n, held[LENGTH]), np.int64),
+        parts,
+        carray(pointer(held[DIMENSIONS]), (n, held[DIMENSION], DIMENSION_FIELDS), np.int64),
+        carray(pointer(held[CUTS] + 8 * n * shard[AT_PORTION]), (2, n), np.int64),
+    )
+    shard[STATUS] = DEALT
+
+
+@kernel(nb.boolean(nb.int64, nb.int64), stamp=STAMP, makes_arrays=True)
+def go_on(mailbox, c):  # type: ignore[no-untyped-def]
+    """Let a shard take its next portion in, which is ready; False if it has stopped, and needs more than kernels."""
     held = carray(pointer(mailbox), (MAILBOX,), np.int64)
-    while True:
-        s = fetch_add(mailbox + 8 * DEAL, 1)
-        n = held[WIDTH]
-        if s >= n:
-            return
-        dimensions = carray(pointer(held[DIMENSIONS]), (n, held[DIMENSION], DIMENSION_FIELDS), np.int64)
-        parts = carray(pointer(held[PARTS]), (n, held[PART]), np.int64)
-        lines = carray(pointer(held[LINES]), (held[COUNT], n, held[LENGTH]), np.int64)
-        deal_stream(held[SHARDS], lines, parts[s], dimensions[s], s)
-        fetch_add(mailbox + 8 * DEALT, 1)
+    shard, n = carray(pointer(held[SHARDS] + 8 * FIELDS * c), (FIELDS,), np.int64), held[WIDTH]
+    parts = carray(pointer(held[PARTS]), (n, held[PART]), np.int64)
+    if shard[STATUS] == FRESH:
+        _deal(held, shard, parts)
+    step(
+        shard,
+        parts,
+        carray(pointer(held[MARKS]), (held[EVENTS], n), np.int32),
+        carray(pointer(held[BASE]), (n,), np.int64),
+        min((shard[AT_PORTION] + 1) * held[PORTION], held[EVENTS]) - 1,
+    )
+    if shard[STATUS] != FINISHED:
+        return False
+    shard[AT_PORTION] += 1
+    if shard[AT_PORTION] < held[PORTIONS]:
+        shard[STATUS] = FRESH
+    return True
 
 
 @kernel(nb.void(nb.int64, nb.int64), stamp=STAMP, makes_arrays=True)
 def work(mailbox, end):  # type: ignore[no-untyped-def]
-    """Do shards of the batch until none is left, from the FRONT or from the BACK.
+    """Do shards of the batch until none is left, from the FRONT or from the BACK, each as far as portions are ready.
 
     Who leads takes the last ones, and helpers the first: so a shard is likely to be in the cache of who gets it.
     """
@@ -90,13 +111,21 @@ def work(mailbox, end):  # type: ignore[no-untyped-def]
         c = fetch_add(mailbox + 8 * end, 1)
         if end == BACK:
             c = held[COUNT] - 1 - c
-        m, n = held[EVENTS], held[WIDTH]
-        step(
-            carray(pointer(held[SHARDS] + 8 * FIELDS * c), (FIELDS,), np.int64),
-            carray(pointer(held[PARTS]), (n, held[PART]), np.int64),
-            carray(pointer(held[MARKS]), (m, n), np.int32),
-            carray(pointer(held[BASE]), (n,), np.int64),
-        )
+        shard = carray(pointer(held[SHARDS] + 8 * FIELDS * c), (FIELDS,), np.int64)
+        going = True
+        while going and shard[AT_PORTION] < held[PORTIONS]:
+            p = shard[AT_PORTION]
+            while look(mailbox + 8 * KNOWN) <= p and look(mailbox + 8 * OFF) == 0:
+                pause()
+            if look(mailbox + 8 * OFF) != 0:
+                break
+            if shard[STATUS] == FRESH:
+                _deal(held, shard, carray(pointer(held[PARTS]), (held[WIDTH], held[PART]), np.int64))
+            while look(mailbox + 8 * READY) <= p and look(mailbox + 8 * OFF) == 0:
+                pause()
+            if look(mailbox + 8 * OFF) != 0:
+                break
+            going = go_on(mailbox, c)
         fetch_add(mailbox + 8 * DONE, 1)
 
 
@@ -117,37 +146,36 @@ def call(mailbox):  # type: ignore[no-untyped-def]
         unlock(mailbox + 8 * BELL)
 
 
-@kernel(nb.void(nb.int64, nb.int64), stamp=STAMP, makes_arrays=True)
-def open_deal(mailbox, events):  # type: ignore[no-untyped-def]
-    """The parts of a batch are written down, and may be dealt out; helpers are told if it is worth their while."""
-    leave(mailbox + 8 * DEALT, 0)
-    leave(mailbox + 8 * DEAL, 0)
-    if events >= FEW:
-        call(mailbox)
-
-
-@kernel(nb.void(nb.int64), stamp=STAMP, makes_arrays=True)
-def close_deal(mailbox):  # type: ignore[no-untyped-def]
-    """Deal out what nobody has, and wait until all is dealt out. Nothing is to be done if nothing was opened."""
-    held = carray(pointer(mailbox), (MAILBOX,), np.int64)
-    deal(mailbox)
-    while look(mailbox + 8 * DEALT) < held[WIDTH]:
-        pause()
-
-
-@kernel(nb.void(nb.int64, nb.int64), stamp=STAMP, makes_arrays=True)
-def open_work(mailbox, events):  # type: ignore[no-untyped-def]
-    """A batch is dealt out, merged and marked: shards may begin."""
+@kernel(nb.void(nb.int64, nb.int64, nb.int64), stamp=STAMP, makes_arrays=True)
+def open_work(mailbox, known, ready):  # type: ignore[no-untyped-def]
+    """A batch is written down: shards may begin, with so many portions. Helpers are told if it is worth their while."""
     held = carray(pointer(mailbox), (MAILBOX,), np.int64)
     shards = carray(pointer(held[SHARDS]), (held[COUNT], FIELDS), np.int64)
     for c in range(held[COUNT]):
-        shards[c, STATUS] = shards[c, MADE] = FRESH
+        shards[c, STATUS], shards[c, AT_PORTION], shards[c, MADE], shards[c, EVENTS_HERE] = FRESH, 0, 0, 0
+    held[LED] = -1
+    leave(mailbox + 8 * KNOWN, known)
+    leave(mailbox + 8 * READY, ready)
+    leave(mailbox + 8 * OFF, 0)
     leave(mailbox + 8 * DONE, 0)
     leave(mailbox + 8 * FRONT, 0)
     leave(mailbox + 8 * BACK, 0)
     leave(mailbox + 8 * TAKEN, 0)
-    if events >= FEW:
+    if held[EVENTS] >= FEW:
         call(mailbox)
+
+
+@kernel(nb.void(nb.int64), stamp=STAMP, makes_arrays=True)
+def call_off(mailbox):  # type: ignore[no-untyped-def]
+    """The batch is off: who is at work on it ends, with portions that are ready at the most. Waits for them."""
+    held = carray(pointer(mailbox), (MAILBOX,), np.int64)
+    leave(mailbox + 8 * OFF, 1)
+    if held[LED] >= 0:
+        held[LED] = -1
+        fetch_add(mailbox + 8 * DONE, 1)
+    work(mailbox, BACK)
+    while look(mailbox + 8 * DONE) < held[COUNT]:
+        pause()
 
 
 @kernel(nb.int64(nb.int64, nb.int64[:, ::1]), stamp=STAMP, makes_arrays=True)
@@ -171,8 +199,7 @@ def conclude(mailbox, told):  # type: ignore[no-untyped-def]
 
 @kernel(nb.int64(nb.int64, nb.int64[:, ::1]), stamp=STAMP, makes_arrays=True)
 def lead(mailbox, told):  # type: ignore[no-untyped-def]
-    """Take part in what was begun, and see it to its end: as `conclude`."""
-    close_deal(mailbox)
+    """Take part in a batch all of which is ready, and see it to its end: as `conclude`."""
     work(mailbox, BACK)
     return conclude(mailbox, told)
 
@@ -196,7 +223,6 @@ def help_out(mailbox, looks):  # type: ignore[no-untyped-def]
         batch = look(mailbox + 8 * BATCH)
         if batch != seen:
             seen = batch
-            deal(mailbox)
             work(mailbox, FRONT)
             left = looks
         elif left > 0:
@@ -213,7 +239,7 @@ class Team:
     def __init__(self, helpers: int) -> None:
         self.mailbox = np.zeros(MAILBOX, np.int64)
         self._address = self.mailbox.ctypes.data
-        self.mailbox[[TAKEN, DONE, DEAL, DEALT]] = CLOSED
+        self.mailbox[[TAKEN, DONE, LED]] = CLOSED, CLOSED, -1
         hang(self._address)
         for number in range(helpers):
             arguments = (self.mailbox,)
@@ -230,11 +256,18 @@ class Team:
         if self.mailbox[ASLEEP]:
             call(self._address)
 
-    def announce(self, events: int) -> None:
-        """Deal the batch out that the mailbox names; helpers may begin, unless there is too little to do."""
-        open_deal(self._address, events)
-        close_deal(self._address)
-        open_work(self._address, events)
+    def announce(self) -> None:
+        """Helpers may begin with the batch that the mailbox names, unless there is too little to do."""
+        portions = int(self.mailbox[PORTIONS])
+        open_work(self._address, portions, portions)
+
+    def call_off(self) -> None:
+        """After an error: nobody is at work on the batch any more."""
+        call_off(self._address)
+
+    def go_on(self, shard: int) -> None:
+        """Let a shard that had stopped go on with its portion, or take the next."""
+        go_on(self._address, shard)
 
     def lead(self, told: Any) -> int:
         """Do what they have not, and wait for them; see `lead`."""

@@ -151,6 +151,7 @@ def test_a_plan_change_moves_no_row_between_shards():
     two, batches = engine(threads=2), feed()
     for _ in range(10):
         two.push_all(next(batches))
+    two._router.settle()
     sent = two._router._sent.copy()
     two.migrate("(C B) A")
     two.settle()
@@ -229,3 +230,48 @@ def test_threads_is_a_whole_number(threads):
     """Anything else is refused."""
     with pytest.raises(eddy.EddyError, match="threads must be a whole number of at least 1"):
         engine(threads=threads)
+
+
+@pytest.mark.parametrize(
+    "window", [eddy.Rows(300), eddy.Range(200), eddy.Tumbling(rows=150), eddy.Unbounded()], ids=str
+)
+@pytest.mark.parametrize("threads", [2, 3])
+def test_a_push_larger_than_a_batch_is_joined_in_portions(window, threads):
+    """Portions follow each other in every shard, pushes grow and shrink, and results are in the order of one thread."""
+    one, many = engine(window=window, batch_size=512), engine(window=window, batch_size=512, threads=threads)
+    random, now = np.random.default_rng(8), 0
+    for size in (700, 512, 9000, 40, 1025, 30_000, 3, 4096):
+        of, ts = random.integers(0, 3, size), now + np.sort(random.integers(0, 900, size))
+        keys = random.integers(0, 60_000 if isinstance(window, eddy.Unbounded) else 400, size)
+        batch = {n: {"ts": ts[of == s], "x": keys[of == s]} for s, n in enumerate("ABC")}
+        now += 900
+        first, second = one.push_all(batch), many.push_all(batch)
+        assert sorted(map(tuple, first.rows.tolist())) == sorted(map(tuple, second.rows.tolist()))
+        assert latest(first) == latest(second) == sorted(latest(second))
+    assert many._batches == one._batches and many._router.fast is not None
+    assert [s.live for s in many.statistics().stairs] == [s.live for s in one.statistics().stairs]
+
+
+def latest(result):
+    """The times of the latest events, in the order of the results."""
+    times = result.to_pydict()
+    return [max(row) for row in zip(*(times[f"{n}.ts"] for n in "ABC"), strict=True)]
+
+
+def test_windows_that_grow_in_the_middle_of_a_push_are_given_room():
+    """Times come closer and closer together: rings of times, and of ranks, are too small again and again."""
+    one, two = (
+        engine(window=eddy.Range(50), batch_size=256),
+        engine(window=eddy.Range(50), batch_size=256, threads=2),
+    )
+    random, now = np.random.default_rng(9), 0
+    for turn in range(12):
+        size = 4000
+        of, ts = random.integers(0, 3, size), now + np.sort(random.integers(0, max(60, 4000 >> turn), size))
+        batch = {
+            n: {"ts": ts[of == s], "x": random.integers(0, 5000, int((of == s).sum()))}
+            for s, n in enumerate("ABC")
+        }
+        now = int(ts[-1])
+        first, second = one.push_all(batch), two.push_all(batch)
+        assert sorted(map(tuple, first.rows.tolist())) == sorted(map(tuple, second.rows.tolist()))

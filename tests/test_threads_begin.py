@@ -10,7 +10,7 @@ import pytest
 
 import eddy
 from eddy.history import History
-from eddy.shards_team import ASLEEP, BACK, COUNT, DEALT, DONE, FEW, FRONT, TAKEN, WIDTH
+from eddy.shards_team import ASLEEP, BACK, COUNT, DONE, FEW, FRONT, OFF, TAKEN
 from tests.test_threads import engine
 
 WINDOWS = [eddy.Rows(900), eddy.Tumbling(rows=700), eddy.Range(60), eddy.Tumbling(time=90), eddy.Unbounded()]
@@ -76,7 +76,7 @@ def test_nobody_is_at_work_when_noting_a_batch_has_failed():
     with mock.patch.object(History, "note", side_effect=MemoryError("no more")), pytest.raises(MemoryError):
         two.push_all(large)
     box = two._router.team.mailbox
-    assert box[DONE] == box[COUNT] == 2 and box[DEALT] == box[WIDTH] == 3
+    assert box[DONE] == box[COUNT] == 2 and box[OFF] == 1
     with pytest.raises(eddy.StateError, match="in the middle of a batch"):
         two.push_all(large)
 
