@@ -24,6 +24,7 @@ from eddy.errors import BatchError, EddyError, PlanError, StateError
 from eddy.explain import explain
 from eddy.explanation import Explanation
 from eddy.express import Express
+from eddy.forks import watch
 from eddy.handout import Handout, emit
 from eddy.history import History
 from eddy.intake import Arrivals, Intake
@@ -151,6 +152,7 @@ class Eddy:
         self.routing.begin(query.names, seed)
         self._employ(whole("threads", threads))
         self._express = Express(self)
+        watch(self)
 
     def _employ(self, threads: int) -> None:
         """Deal the rows out to so many shards, and run each in a thread of its own from now on."""

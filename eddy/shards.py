@@ -162,6 +162,11 @@ class Crew:
             self._fast.settle()
             self._fast = None
 
+    def forked(self) -> None:
+        """This is a forked child, in which the parent's threads are not: it has its own as soon as it needs them."""
+        self._pool = None
+        self.team.forked()
+
     def look(self, every: int, limit: int) -> None:
         """Keep within a number of bytes: what the shards may hold is what the whole leaves them."""
         own = sum(stream.payload.nbytes for stream in self.streams) + self._engine._output.nbytes

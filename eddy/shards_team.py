@@ -215,10 +215,24 @@ class Team:
         self._address = self.mailbox.ctypes.data
         self.mailbox[[TAKEN, DONE, DEAL, DEALT]] = CLOSED
         hang(self._address)
-        for number in range(helpers):
+        self._helpers, self._missing = helpers, False
+        self._hire()
+        self._end = weakref.finalize(self, _dismiss, self.mailbox)
+
+    def _hire(self) -> None:
+        self._missing = False
+        for number in range(self._helpers):
             arguments = (self.mailbox,)
             threading.Thread(target=_help, args=arguments, name=f"eddy-{number}", daemon=True).start()
-        self._end = weakref.finalize(self, _dismiss, self.mailbox)
+
+    def forked(self) -> None:
+        """The helpers are in another process: there are new ones here when there is something to do.
+
+        They may have had the lock of the bell, so that is a new one too. The batch that they had last is done.
+        """
+        self._missing = True
+        self.mailbox[ASLEEP] = 0
+        hang(self._address)
 
     @property
     def address(self) -> int:
@@ -227,11 +241,15 @@ class Team:
 
     def rouse(self) -> None:
         """Have them awake when there is something to do: to wake takes longer than to find out what that is."""
+        if self._missing:
+            self._hire()
         if self.mailbox[ASLEEP]:
             call(self._address)
 
     def announce(self, events: int) -> None:
         """Deal the batch out that the mailbox names; helpers may begin, unless there is too little to do."""
+        if self._missing and events >= FEW:
+            self._hire()
         open_deal(self._address, events)
         close_deal(self._address)
         open_work(self._address, events)
