@@ -110,6 +110,8 @@ class Eddy:
             raise EddyError(f"joins must be 'hash' or 'nested', not {joins!r}")
         self._query = query
         self._advise = flag("advise", advise)
+        self._stays = plan is not None and routing is None
+        """Whether the plan is the user's own: its policy, if it has one, is there to advise only."""
         self._routing = (
             usual_routing(plan, advise) if routing is None else policy("routing", routing, Routing, None)
         )
@@ -544,7 +546,8 @@ class Eddy:
         predicates of your own (`eddy.predicate`). Plan, batch size, joins, seed, retractions and advise are the saved
         ones unless given. Policies are not saved, only what they were called, nor are the memory budget and threads:
         pass them again. An engine that chose its plan by itself (`policies.Auto`) goes on to do so, with the options
-        that it had, unless a plan is given here: that one stays, as in a new engine.
+        that it had, unless a plan is given here: that one stays, as in a new engine. So does one that the saved engine
+        was given, about which it was only advised, with ``advise=False``.
         Pins are kept, and so is whether the engine was frozen; the log of decisions begins anew. StateError if there is
         no snapshot to read, or not a whole one.
         """
