@@ -31,7 +31,7 @@ from eddy.options import made_again, saved_options
 from eddy.query import Query
 from eddy.result import to_arrow
 from eddy.snapshot_format import Path, SnapshotFile, damaged, opened, write
-from eddy.snapshot_query import check_same, describe, rebuilt
+from eddy.snapshot_query import arranged, check_same, describe, rebuilt
 from eddy.types import Array, Column
 from eddy.windows import uses_time
 
@@ -136,6 +136,7 @@ def load(cls: type[E], path: Path, query: Query | None, options: dict[str, Any])
                 query = rebuilt(saved.query, file.path)
             elif isinstance(query, Query):
                 check_same(saved.query, query, file.path)
+                query = arranged(query, saved.query, file.path)
             else:
                 raise EddyError(f"query must be the eddy.Query of the snapshot, not {type(query).__name__}")
             if not len(query.names) == len(saved.lows) == len(saved.nexts):

@@ -12,6 +12,7 @@ import eddy
 import eddy.spark
 from eddy import StateError
 from eddy.spark import live
+from eddy.spark.identity import identified
 from eddy.spark.state import Store
 from policies import Routing
 from tests.sparks import Feed, equal, ids, spark, stream  # noqa: F401
@@ -42,6 +43,13 @@ def turned(query):
     }
     select = [f"{output.stream}.{output.column} AS {output.name}" for output in query.select]
     return eddy.Query(streams, reversed([str(predicate) for predicate in query.predicates]), select)
+
+
+def rewritten(query):
+    """The same query with its equalities the other way round, the last one first."""
+    where = [" = ".join(reversed(str(predicate).split(" = "))) for predicate in reversed(query.predicates)]
+    select = [f"{output.stream}.{output.column} AS {output.name}" for output in query.select]
+    return eddy.Query(query.streams, where, select)
 
 
 def turns(base, given, files=2):
@@ -82,6 +90,39 @@ def test_state_goes_by_name(spark, tmp_path, partitions):  # noqa: F811
         run(spark, tmp_path, asked, frames, partitions=partitions[turn])
     assert ids(spark.read.parquet(f"{tmp_path}/out").select("A", "B", "C")) == given.expected()
     assert given.expected().total() > 100
+
+
+@pytest.mark.parametrize("partitions", PARTITIONS)
+def test_conditions_may_be_written_the_other_way_round(spark, tmp_path, partitions):  # noqa: F811
+    """`B.s = A.s` for `A.s = B.s`, and the last one first: the same query, dealt out anew or not."""
+    given = feed().fill(60, sizes=180, span=150)
+    for turn in turns(tmp_path, given):
+        asked = rewritten(given.query) if turn == 1 else given.query
+        run(spark, tmp_path, asked, sources(spark, tmp_path, SCHEMA), partitions=partitions[turn])
+    assert ids(spark.read.parquet(f"{tmp_path}/out").select("A", "B", "C")) == given.expected()
+    assert given.expected().total() > 100
+
+
+def test_what_says_the_same_is_dealt_out_the_same_way(tmp_path):
+    """Key classes keep their numbers and their columns, so that no state is dealt out anew for nothing."""
+
+    def made(where):
+        columns = {"ts": "int64", "k": "int64", "j": "int64"}
+        return eddy.Query({n: eddy.Stream(columns, window=eddy.Range(9)) for n in "ABC"}, where)
+
+    store, one = Store(str(tmp_path)), made(["A.k = B.k", "A.k = B.j", "B.k = C.k", "A.j = C.j"])
+    identity = identified(store, one, {})
+    store.describe(identity.text)
+    (tmp_path / "metadata").write_text("{}")
+    for where in (
+        ["C.j = A.j", "B.j = A.k", "C.k = B.j", "A.k = B.k"],
+        ["A.k = C.k AND C.k = B.k AND C.k = B.j", "A.j = C.j"],
+    ):
+        found = identified(store, made(where), {})
+        assert list(map(str, found.query.key_classes)) == list(map(str, one.key_classes))
+        assert found.digest == identity.digest and not found.new
+    with pytest.raises(StateError, match=r"only the checkpoint has the predicate A\.k = B\.j"):
+        identified(store, made(["A.k = B.k", "B.k = C.k", "A.j = C.j"]), {})
 
 
 def test_dataframes_in_another_order_keep_what_was_read_of_them(spark, tmp_path):  # noqa: F811
