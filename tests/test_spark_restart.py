@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections import Counter
 
 import attrs
@@ -11,8 +12,8 @@ import pytest
 import eddy
 import eddy.spark
 from eddy import StateError
-from eddy.spark import live
-from eddy.spark.identity import identified
+from eddy.spark import live, streaming
+from eddy.spark.identity import Identity, identified
 from eddy.spark.state import Store
 from policies import Routing
 from tests.sparks import Feed, equal, ids, spark, stream  # noqa: F401
@@ -257,6 +258,32 @@ def test_state_without_a_description_is_checked_cell_by_cell(spark, tmp_path):  
                 with pytest.raises(Exception, match="the window of A is"):
                     run(spark, tmp_path, wide, frames, partitions=partitions)
         run(spark, tmp_path, given.query, frames, partitions=(2, 3, 3)[turn])
+    assert not description.exists()
+    assert ids(spark.read.parquet(f"{tmp_path}/out")) == given.expected()
+
+
+@pytest.mark.parametrize("planned", [True, False], ids=["planned", "only looked for"])
+def test_a_first_micro_batch_of_an_older_version_is_run_again(spark, tmp_path, monkeypatch, planned):  # noqa: F811
+    """Killed before it was committed: Spark has numbered the sources by then, as the dict of those days had them."""
+    given = feed().fill(59, sizes=120, span=100)
+    description = tmp_path / "checkpoint" / "eddy" / "query.json"
+
+    def killed(frame, number):
+        frame.count()
+        raise RuntimeError("killed")
+
+    for turn in turns(tmp_path, given):
+        frames = dict(reversed(sources(spark, tmp_path, SCHEMA).items()))
+        if turn == 0:
+            with monkeypatch.context() as patched:
+                older = lambda store, query, frames: Identity(query, dict(frames), b"", False)  # noqa: E731
+                patched.setattr(streaming, "identified", older)
+                with pytest.raises(Exception, match="killed"):
+                    run(spark, tmp_path, given.query, frames, killed, partitions=2)
+            assert not description.exists() and (tmp_path / "checkpoint" / "offsets" / "0").exists()
+            if not planned:
+                shutil.rmtree(tmp_path / "checkpoint" / "offsets")
+        run(spark, tmp_path, given.query, frames, partitions=2)
     assert not description.exists()
     assert ids(spark.read.parquet(f"{tmp_path}/out")) == given.expected()
 

@@ -59,9 +59,8 @@ def identified(store: Store, query: Query, frames: Mapping[str, DataFrame]) -> I
     started = store.started()
     kept = store.described() if started else None
     if kept is None:
-        if (
-            started and store.committed() is not None
-        ):  # as an older version left it: each cell looks at its own state
+        if started and store.looked():
+            # As an older version left it, with sources in the order of the dict: each cell looks at its own state.
             return Identity(query, dict(frames), b"", False)
         text = json.dumps(_described(query), ensure_ascii=False, indent=1).encode()
         return Identity(query, _ordered(frames, query.names), text, True)
