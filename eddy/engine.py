@@ -24,6 +24,7 @@ from eddy.errors import BatchError, EddyError, PlanError, StateError
 from eddy.explain import explain
 from eddy.explanation import Explanation
 from eddy.express import Express
+from eddy.faults import Faults, Guarded
 from eddy.forks import watch
 from eddy.handout import Handout, emit
 from eddy.history import History
@@ -127,6 +128,8 @@ class Eddy:
         self._workshop = workshop = Workshop(query, joins, _share)
         self._plan = workshop.parse(plan)
         workshop.check(self.feedback, self._plan)
+        self._faults = Faults() if _share is None or _share.faults is None else _share.faults
+        self._guarded = Guarded(self.feedback, self._faults)
         self._first_row = _first_row
         self._pool = workshop.pool
         self._streams: list[Any] = [workshop.stream(i, _first_row) for i in range(len(query.names))]
@@ -137,7 +140,7 @@ class Eddy:
         self._output = workshop.output(retractions)
         self._output.number = None if _share is None else self._number
         self._router = workshop.router(self._streams)
-        self._router.attend(self.feedback)
+        self._router.attend(self._guarded)
         self._router.install(self._plan, fresh=True)
         self._events = self._results = self._migrations = 0
         self._seconds = 0.0
@@ -229,7 +232,7 @@ class Eddy:
     def _push(self, batches: Mapping[str, Any], max_rows: int | None) -> Result | Iterator[Result]:
         if max_rows is not None:
             max_rows = whole("max_rows", max_rows)
-        elif self._broken is None and self._drawing is None:
+        elif self._broken is None and self._drawing is None and not self._faults.waiting:
             result = self._express.push(batches)
             if result is not None:
                 return result
@@ -246,6 +249,7 @@ class Eddy:
 
     def _take(self, arrivals: Arrivals, max_rows: int | None) -> Result | Iterator[Result]:
         """Process what has been admitted."""
+        self._faults.tell()
         self._steering.decide()
         self._handout.begin(self._streams, self._numbers.lows.tolist())
         self._intake.accept(arrivals)

@@ -55,7 +55,7 @@ class Crew:
         self.deal = Deal(partitioning)
         bounded = [n for n, s in engine.query.streams.items() if not isinstance(s.window, Unbounded)]
         self.given = [engine.query.names.index(name) for name in bounded]
-        share = Share(frozenset(bounded), engine._pool)
+        share = Share(frozenset(bounded), engine._pool, engine._faults)
         options = {"batch_size": 1 << 30, "joins": engine.joins, "_first_row": engine._first_row}
         self.shards = [
             Shard(

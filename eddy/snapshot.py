@@ -246,7 +246,7 @@ def _restore(engine: Eddy, saved: Saved, file: SnapshotFile) -> None:
         for stop, stream in zip(saved.nexts, engine.query.streams.values(), strict=True)
     )
     engine._router = engine._workshop.router(engine._streams)
-    engine._router.attend(engine.feedback)
+    engine._router.attend(engine._guarded)
     engine._router.install(engine._plan, fresh=False)
     if engine._output.signed:
         _recall(engine)
