@@ -24,6 +24,8 @@ from eddy.errors import BatchError, EddyError, PlanError, StateError
 from eddy.explain import explain
 from eddy.explanation import Explanation
 from eddy.express import Express
+from eddy.faults import Faults, Guarded
+from eddy.forks import watch
 from eddy.handout import Handout, emit
 from eddy.history import History
 from eddy.intake import Arrivals, Intake
@@ -109,6 +111,8 @@ class Eddy:
             raise EddyError(f"joins must be 'hash' or 'nested', not {joins!r}")
         self._query = query
         self._advise = flag("advise", advise)
+        self._stays = plan is not None and routing is None
+        """Whether the plan is the user's own: its policy, if it has one, is there to advise only."""
         self._routing = (
             usual_routing(plan, advise) if routing is None else policy("routing", routing, Routing, None)
         )
@@ -124,6 +128,8 @@ class Eddy:
         self._workshop = workshop = Workshop(query, joins, _share)
         self._plan = workshop.parse(plan)
         workshop.check(self.feedback, self._plan)
+        self._faults = Faults() if _share is None or _share.faults is None else _share.faults
+        self._guarded = Guarded(self.feedback, self._faults)
         self._first_row = _first_row
         self._pool = workshop.pool
         self._streams: list[Any] = [workshop.stream(i, _first_row) for i in range(len(query.names))]
@@ -134,7 +140,7 @@ class Eddy:
         self._output = workshop.output(retractions)
         self._output.number = None if _share is None else self._number
         self._router = workshop.router(self._streams)
-        self._router.attend(self.feedback)
+        self._router.attend(self._guarded)
         self._router.install(self._plan, fresh=True)
         self._events = self._results = self._migrations = 0
         self._seconds = 0.0
@@ -151,6 +157,7 @@ class Eddy:
         self.routing.begin(query.names, seed)
         self._employ(whole("threads", threads))
         self._express = Express(self)
+        watch(self)
 
     def _employ(self, threads: int) -> None:
         """Deal the rows out to so many shards, and run each in a thread of its own from now on."""
@@ -225,7 +232,7 @@ class Eddy:
     def _push(self, batches: Mapping[str, Any], max_rows: int | None) -> Result | Iterator[Result]:
         if max_rows is not None:
             max_rows = whole("max_rows", max_rows)
-        elif self._broken is None and self._drawing is None:
+        elif self._broken is None and self._drawing is None and not self._faults.waiting:
             result = self._express.push(batches)
             if result is not None:
                 return result
@@ -242,6 +249,7 @@ class Eddy:
 
     def _take(self, arrivals: Arrivals, max_rows: int | None) -> Result | Iterator[Result]:
         """Process what has been admitted."""
+        self._faults.tell()
         self._steering.decide()
         self._handout.begin(self._streams, self._numbers.lows.tolist())
         self._intake.accept(arrivals)
@@ -542,7 +550,8 @@ class Eddy:
         predicates of your own (`eddy.predicate`). Plan, batch size, joins, seed, retractions and advise are the saved
         ones unless given. Policies are not saved, only what they were called, nor are the memory budget and threads:
         pass them again. An engine that chose its plan by itself (`policies.Auto`) goes on to do so, with the options
-        that it had, unless a plan is given here: that one stays, as in a new engine.
+        that it had, unless a plan is given here: that one stays, as in a new engine. So does one that the saved engine
+        was given, about which it was only advised, with ``advise=False``.
         Pins are kept, and so is whether the engine was frozen; the log of decisions begins anew. StateError if there is
         no snapshot to read, or not a whole one.
         """

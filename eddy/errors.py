@@ -31,4 +31,4 @@ class StateError(EddyError):
 
 
 class PolicyError(EddyError):
-    """A routing policy raised an error, which is the cause of this one. The engine is as it was before the call."""
+    """A policy raised an error, which is the cause of this one. The engine is as it was before the call."""

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eddy.explain import key_text
+from eddy.faults import unguarded
 from eddy.itinerary import Key, Streams
 from eddy.leaf import StreamState
 from eddy.query import Query
@@ -60,7 +61,7 @@ def take_feedback_census(
     avoided, spared = _spared(suspension, waiting, lows, counts)
     suspended, resumed = (sum(getattr(unit, what) for unit in rows) for what in ("suspended", "resumed"))
     return FeedbackStatistics(
-        policy=type(suspension.policy).__name__,
+        policy=type(unguarded(suspension.policy)).__name__,
         suspended=suspended,
         resumed=resumed,
         dropped=suspended - resumed - sum(waiting.values()),

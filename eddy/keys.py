@@ -113,10 +113,8 @@ def is_equality(expression: Expression) -> bool:
     )
 
 
-def key_classes(
-    conjuncts: Sequence[Expression], order: Sequence[str]
-) -> tuple[tuple[KeyClass, ...], list[Expression]]:
-    """The classes of a conjunction, and the conjuncts left over, with the filters that the classes imply."""
+def equal_columns(conjuncts: Iterable[Expression]) -> list[list[Reference]]:
+    """The columns that the equalities of a conjunction make equal, one list for each value; first come, first named."""
     sets: dict[Reference, list[Reference]] = {}
     for equality in filter(is_equality, conjuncts):
         assert isinstance(equality, Comparison)
@@ -128,7 +126,14 @@ def key_classes(
         if a is not b:
             a.extend(b)
             sets.update(dict.fromkeys(b, a))
-    groups = list({id(group): group for group in sets.values()}.values())
+    return list({id(group): group for group in sets.values()}.values())
+
+
+def key_classes(
+    conjuncts: Sequence[Expression], order: Sequence[str]
+) -> tuple[tuple[KeyClass, ...], list[Expression]]:
+    """The classes of a conjunction, and the conjuncts left over, with the filters that the classes imply."""
+    groups = equal_columns(conjuncts)
     groups = [group for group in groups if len({column.stream for column in group}) > 1]
     joined = {column for group in groups for column in group}
     rest = [c for c in conjuncts if not (is_equality(c) and set(c.children) <= joined)]

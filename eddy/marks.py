@@ -12,6 +12,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
+from eddy.faults import Faults
 from eddy.lowwater_kernels import ROWS, TUMBLING_ROWS
 from eddy.partition_given import checked_events
 from eddy.query import Query
@@ -36,6 +37,8 @@ class Share:
     """Streams whose marks come with the events."""
     pool: StringPool | None = None
     """The whole's, if that keeps what results show; then the part has only what predicates read."""
+    faults: Faults | None = None
+    """The whole's, if that raises what policies of its parts have raised."""
 
 
 def counted(query: Query) -> tuple[str, ...]:

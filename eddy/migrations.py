@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from eddy.box import Batch, Box
 from eddy.change import Change
 from eddy.chronicle import Chronicle
-from eddy.errors import EddyError, StateError
+from eddy.errors import EddyError, PolicyError, StateError
+from eddy.faults import is_own, named, stopped
 from eddy.handout import emit
 from eddy.plan import Plan
 from eddy.query import Query
@@ -92,7 +93,8 @@ class Migrations:
         change, tracks = self._change(plan), engine._router.tracks
         self._changes.append(change)
         try:
-            self._pump(change, engine.migration.begin)
+            unchanged = lambda: engine._router.tracks is tracks  # noqa: E731
+            self._pump(change, engine.migration.begin, unchanged, "The plan is as it was")
         except BaseException as error:
             self._changes.remove(change)
             if engine._router.tracks is not tracks:
@@ -107,7 +109,7 @@ class Migrations:
         change = self._change(self._engine._plan)
         if change.running:
             self._changes.append(change)
-            self._pump(change, self._engine.migration.resume)
+            self._pump(change, self._engine.migration.resume, lambda: True, "Nothing was loaded")
 
     def _change(self, plan: Plan) -> Change:
         engine = self._engine
@@ -135,7 +137,9 @@ class Migrations:
     def finish(self) -> None:
         """Be done now."""
         if self._changes:
-            self._pump(self._changes[-1], Change.finish)
+            change, start = self._changes[-1], time.perf_counter()
+            change.finish()
+            self._see(change, time.perf_counter() - start)
 
     def released(self) -> list[Result]:
         """Results that need not be held any longer, once."""
@@ -163,23 +167,51 @@ class Migrations:
                 count += len(result)
         return count
 
-    def _pump(self, change: Change, call: Callable[[Change], None]) -> None:
-        """Let the technique go on, and see what has come of it."""
-        start = time.perf_counter()
-        call(change)
-        change.chronicle.seconds += time.perf_counter() - start
+    def _pump(
+        self,
+        change: Change,
+        call: Callable[[Change], None],
+        unchanged: Callable[[], bool] = lambda: False,
+        so: str = "",
+    ) -> None:
+        """Let the technique go on, and see what has come of it.
+
+        An error of its own is kept for the next push, unless nothing has changed so far: then it is raised.
+        """
+        start, technique = time.perf_counter(), self._engine.migration
+        try:
+            call(change)
+        except Exception as error:
+            if not is_own(error):
+                raise error if unchanged() else stopped("migration", technique, error) from error
+            if unchanged():
+                raise PolicyError(f"{named('migration', technique, error)}. {so}") from error
+            self._engine._faults.note("migration", technique, error)
+        self._see(change, time.perf_counter() - start)
+
+    def _see(self, change: Change, seconds: float) -> None:
+        """See what has come of it."""
+        change.chronicle.seconds += seconds
         change.look()
         if change.adopted is not None:
             self._adopt(change.adopted)
         holding = {id(track) for track in self._engine._router.tracks if track.held is not None}
         while self._held and id(self._held[0][0]) not in holding:
             self._released += self._held.pop(0)[1]
-        done = self._engine.migration.done(change)
+        done = self._is_done(change)
         for other in list(self._changes):
             if done or (other is not self._changes[-1] and other.superseded):
                 other.chronicle.end(self._engine._events)
                 self._log.append(other.chronicle.statistics())
                 self._changes.remove(other)
+
+    def _is_done(self, change: Change) -> bool:
+        technique = self._engine.migration
+        try:
+            return technique.done(change)
+        except Exception as error:
+            self._engine._faults.note("migration", technique, error)
+            return not change.running
 
     def _adopt(self, box: Box) -> None:
         """Another plan takes over with rows of its own."""
@@ -189,7 +221,7 @@ class Migrations:
         box.router.composites_built = engine._router.composites_built
         box.router.counting = False
         box.router.newest = engine._numbers.counts.copy()
-        box.router.attend(engine.feedback, engine._router.suspension)
+        box.router.attend(engine._guarded, engine._router.suspension)
         engine._router, engine._streams = box.router, box.streams
         for change in self._changes:
             change.adopted = change.boxed = None

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from attrs import field, frozen
+from attrs import field, fields, frozen
 
 from eddy.aggregates import Aggregate, parse_shown
 from eddy.clock import Clock, clock_of, window_numbers
@@ -232,6 +232,15 @@ class Query:
 
     def __repr__(self) -> str:
         return f"<Query {' '.join(str(self).split())}>"
+
+
+def changed(query: Query, **parts: Any) -> Query:
+    """A query with other streams or outputs that say the same of its predicates, which are not parsed again."""
+    own = {field.name.lstrip("_"): getattr(query, field.name) for field in fields(Query)}
+    copy: Any = object.__new__(Query)
+    copy.__attrs_init__(**{**own, **parts})
+    made: Query = copy
+    return made
 
 
 def _streams(streams: Any) -> dict[str, Stream]:

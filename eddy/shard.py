@@ -118,6 +118,6 @@ class Shard:
             [first_row] * len(counts), counts, {i: n for i, n in enumerate(numbers) if i in given}
         )
         engine._router = engine._workshop.router(engine._streams)
-        engine._router.attend(engine.feedback)
+        engine._router.attend(engine._guarded)
         engine._router.install(engine._plan, fresh=False)
         engine._changes.resume()

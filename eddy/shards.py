@@ -59,7 +59,7 @@ class Crew:
         self.deal = Deal(partitioning)
         bounded = [n for n, s in engine.query.streams.items() if not isinstance(s.window, Unbounded)]
         self.given = [engine.query.names.index(name) for name in bounded]
-        share = Share(frozenset(bounded), engine._pool)
+        share = Share(frozenset(bounded), engine._pool, engine._faults)
         options = {"batch_size": 1 << 30, "joins": engine.joins, "_first_row": engine._first_row}
         self.shards = [
             Shard(
@@ -165,6 +165,11 @@ class Crew:
                 self._tell()
             self._fast.settle()
             self._fast = None
+
+    def forked(self) -> None:
+        """This is a forked child, in which the parent's threads are not: it has its own as soon as it needs them."""
+        self._pool = None
+        self.team.forked()
 
     def look(self, every: int, limit: int) -> None:
         """Keep within a number of bytes: what the shards may hold is what the whole leaves them."""

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from attrs import evolve
 
 from eddy.box import Batch
+from eddy.errors import PolicyError
+from eddy.faults import stopped
 from eddy.plan import Plan
 from eddy.result import Result
 from eddy.shards import Crew
@@ -65,6 +67,11 @@ class CrewChanges:
                 shard.engine._events, shard.engine._loaded = self._engine._events, self._engine._loaded
                 shard.engine._batches = self._engine._batches
                 each.append(shard.engine._change(plan))
+        except PolicyError as error:
+            if each:  # some shards have the new plan
+                self._engine._broken = error
+                raise stopped("migration", self._engine.migration, error) from error
+            raise
         except BaseException as error:
             self._engine._broken = error
             raise

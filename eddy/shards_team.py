@@ -241,10 +241,24 @@ class Team:
         self._address = self.mailbox.ctypes.data
         self.mailbox[[TAKEN, DONE, LED]] = CLOSED, CLOSED, -1
         hang(self._address)
-        for number in range(helpers):
+        self._helpers, self._missing = helpers, False
+        self._hire()
+        self._end = weakref.finalize(self, _dismiss, self.mailbox)
+
+    def _hire(self) -> None:
+        self._missing = False
+        for number in range(self._helpers):
             arguments = (self.mailbox,)
             threading.Thread(target=_help, args=arguments, name=f"eddy-{number}", daemon=True).start()
-        self._end = weakref.finalize(self, _dismiss, self.mailbox)
+
+    def forked(self) -> None:
+        """The helpers are in another process: there are new ones here when there is something to do.
+
+        They may have had the lock of the bell, so that is a new one too. The batch that they had last is done.
+        """
+        self._missing = True
+        self.mailbox[ASLEEP] = 0
+        hang(self._address)
 
     @property
     def address(self) -> int:
@@ -253,11 +267,15 @@ class Team:
 
     def rouse(self) -> None:
         """Have them awake when there is something to do: to wake takes longer than to find out what that is."""
+        if self._missing:
+            self._hire()
         if self.mailbox[ASLEEP]:
             call(self._address)
 
     def announce(self) -> None:
         """Helpers may begin with the batch that the mailbox names, unless there is too little to do."""
+        if self._missing and self.mailbox[EVENTS] >= FEW:
+            self._hire()
         portions = int(self.mailbox[PORTIONS])
         open_work(self._address, portions, portions)
 

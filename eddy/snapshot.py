@@ -31,7 +31,7 @@ from eddy.options import made_again, saved_options
 from eddy.query import Query
 from eddy.result import to_arrow
 from eddy.snapshot_format import Path, SnapshotFile, damaged, opened, write
-from eddy.snapshot_query import check_same, describe, rebuilt
+from eddy.snapshot_query import arranged, check_same, describe, rebuilt
 from eddy.types import Array, Column
 from eddy.windows import uses_time
 
@@ -45,7 +45,11 @@ PIECE = 1 << 16
 POLICIES = ("routing", "migration", "feedback")
 OPTIONS = ("plan", "batch_size", "joins", "seed", "retractions", "advise")
 """What a loaded engine has from the saved one, where it is given nothing else."""
-BEFORE: dict[str, Any] = {"retractions": False, "pins": [], "frozen": False, "advise": False, "options": {}}
+BEFORE: dict[str, Any] = {
+    **dict.fromkeys(("retractions", "frozen", "advise", "stays"), False),
+    "pins": [],
+    "options": {},
+}
 """Of files from before these were saved."""
 
 _int, _str, _dict = validators.instance_of(int), validators.instance_of(str), validators.instance_of(dict)
@@ -79,6 +83,8 @@ class Saved:
     """Whether the routing policy is kept from deciding."""
     advise: bool = field(validator=validators.instance_of(bool))
     """Whether it only says what it would do."""
+    stays: bool = field(validator=validators.instance_of(bool))
+    """Whether the plan was given, and no policy that may change it."""
     options: dict[str, Any] = field(validator=_dict)
     """The numbers and names that the routing policy was made with, if it is one that `load` makes again."""
 
@@ -112,6 +118,7 @@ def save(engine: Eddy, path: Path) -> None:
         pins=list(engine.pinned),
         frozen=engine.frozen,
         advise=engine.advise,
+        stays=engine._stays,
         options=saved_options(engine.routing),
     )
     tables = [(_schema(engine.query, state), _batches(engine, state)) for state in engine._streams]
@@ -129,16 +136,19 @@ def load(cls: type[E], path: Path, query: Query | None, options: dict[str, Any])
                 query = rebuilt(saved.query, file.path)
             elif isinstance(query, Query):
                 check_same(saved.query, query, file.path)
+                query = arranged(query, saved.query, file.path)
             else:
                 raise EddyError(f"query must be the eddy.Query of the snapshot, not {type(query).__name__}")
             if not len(query.names) == len(saved.lows) == len(saved.nexts):
                 raise ValueError(f"it counts the rows of {len(saved.lows)} streams, not {len(query.names)}")
         made = {**own, **{name: value for name, value in options.items() if value is not None}}
-        stays = options["plan"] is not None and not made["advise"]
-        if "routing" not in made and not stays and saved.policies.get("routing") == "Auto":
+        stays = "routing" not in made and (saved.stays or options["plan"] is not None)
+        asked = made["advise"] or not stays
+        if "routing" not in made and asked and saved.policies.get("routing") == "Auto":
             with file.reading():
                 made["routing"] = made_again(saved.options)
         engine = cls(query, **made, _first_row=saved.first_row)
+        engine._stays = stays or engine._stays
         engine._steering.restore(saved.pins, saved.frozen)
         _restore(engine, saved, file)
     return engine
@@ -236,7 +246,7 @@ def _restore(engine: Eddy, saved: Saved, file: SnapshotFile) -> None:
         for stop, stream in zip(saved.nexts, engine.query.streams.values(), strict=True)
     )
     engine._router = engine._workshop.router(engine._streams)
-    engine._router.attend(engine.feedback)
+    engine._router.attend(engine._guarded)
     engine._router.install(engine._plan, fresh=False)
     if engine._output.signed:
         _recall(engine)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from eddy.conditions import Conditions, read
 from eddy.errors import EddyError, StateError
 from eddy.expressions import Expression
+from eddy.keys import key_classes
 from eddy.predicate import Call
-from eddy.query import Query, Stream
+from eddy.query import Query, Stream, changed
 from eddy.sql import arguments
 
 # What snapshots of joins did not say before there were differences and aggregates.
@@ -78,7 +80,7 @@ def rebuilt(saved: Mapping[str, Any], path: str) -> Query:
 
 
 def check_same(saved: Mapping[str, Any], query: Query, path: str) -> None:
-    """StateError unless the query is the saved one; predicates may be in another order."""
+    """StateError unless the query is the saved one; predicates may be written in another way (`eddy.conditions`)."""
     difference = next(differences(current(saved, path), describe(query)), None)
     if difference is not None:
         raise StateError(
@@ -117,10 +119,15 @@ def differences(
             yield f"stream {name} is {'' if stream['static'] else 'not '}static, unlike in {keeper}"
         if stream["window_numbers"] != other["window_numbers"] or given["time_unit"] != saved["time_unit"]:
             yield f"the window of {name} is {stream['window']}, in {keeper} it is {other['window']}"
-    for who, mine, other in (("it", given, saved), (keeper, saved, given)):
-        for predicate in mine["where"]:
-            if predicate not in other["where"]:
-                yield f"only {who} has the predicate {predicate}"
+    read = [_read(described) for described in (given, saved)]
+    for who, mine, other, (own, others) in (
+        ("it", given, saved, read),
+        (keeper, saved, given, reversed(read)),
+    ):
+        conditions = Conditions(others)
+        for text, predicate in zip(mine["where"], own, strict=True):
+            if not conditions.say(predicate):
+                yield f"only {who} has the predicate {text}"
         for name, condition in mine["minus"].items():
             if condition != other["minus"].get(name):
                 yield f"only {who} subtracts {name} by {' AND '.join(condition)}"
@@ -128,6 +135,34 @@ def differences(
         yield f"cross is {given['cross']}, in {keeper} it is {saved['cross']}"
     if any(given[part] != saved[part] for part in ("select", "group_by", "aggregates")):
         yield f"it selects {_shown(given)}, {keeper} {_shown(saved)}"
+
+
+def arranged(query: Query, saved: Mapping[str, Any], path: str) -> Query:
+    """A query that says what the saved one does, in the words of that where they decide about its keys: one column of
+    each stream stands for all that equal it, and which one that is, and the numbers of the keys, go by what comes
+    first."""
+    if query.minus:
+        try:
+            again = rebuilt(saved, path)
+        except (
+            StateError
+        ):  # it is written in the words of another version, or has functions of the user's own
+            return query
+        predicates, classes, minus = again.predicates, again.key_classes, again.minus
+    else:
+        own = {str(predicate): predicate for predicate in query.predicates}
+        predicates = tuple(own[p] if isinstance(p, str) else p for p in _read(saved))
+        classes, minus = key_classes(predicates, query.names)[0], ()
+    if minus == query.minus and list(map(str, classes)) == list(map(str, query.key_classes)):
+        return query
+    return changed(query, predicates=predicates, key_classes=classes, minus=minus)
+
+
+def _read(described: Mapping[str, Any]) -> list[Expression | str]:
+    """The predicates of a query."""
+    return read(
+        described["where"], {name: stream["columns"] for name, stream in described["streams"].items()}
+    )
 
 
 def _shown(described: Mapping[str, Any]) -> str:

@@ -126,6 +126,8 @@ class Steering:
             if not self.advise:
                 cost = engine._change(plan)
                 outcome = "changed"
+        except PolicyError as error:  # of the technique
+            raise PolicyError(f"{error}, and the batch was not taken: push it again") from error.__cause__
         except (EddyError, ValueError) as error:
             if engine._broken is not None:
                 raise

@@ -301,6 +301,30 @@ def test_advice_is_saved(tmp_path):
     assert not older.advise
 
 
+def test_a_plan_that_was_given_stays_when_advice_is_no_longer_asked_for(tmp_path):
+    """Its Auto was there to advise only: without advice the plan is nobody's but the user's, as in a new engine."""
+    path = tmp_path / "engine.eddy"
+
+    def again(**options):
+        loaded = eddy.Eddy.load(path, **options)
+        loaded.save(path)
+        return loaded
+
+    eddy.Eddy(query(), "(A B) C", advise=True).save(path)
+    assert isinstance(again().routing, Auto) and again().advise
+    made = again(advise=False)
+    assert made.routing == Fixed()
+    for batch in batches("ABC", 80, rows=400):
+        made.push_all(batch)
+    assert made.plan == "(A B) C" and not made.decisions
+    assert isinstance(again(advise=True).routing, Auto) and again(advise=False).routing == Fixed()
+    eddy.Eddy(query(), advise=True).save(path)  # nobody gave a plan here
+    assert isinstance(again(advise=False).routing, Auto) and isinstance(again(advise=True).routing, Auto)
+    assert isinstance(again(plan="stems").routing, Auto) and again(advise=False).routing == Fixed()
+    eddy.Eddy(query(), "stems", Auto(every=700), advise=True).save(path)  # a plan to begin with
+    assert again(advise=False).routing.every == 700
+
+
 def test_a_plan_that_is_given_at_loading_stays(tmp_path):
     """As one that is given to a new engine does; with a policy it is the one to begin with."""
     path = tmp_path / "engine.eddy"

@@ -219,7 +219,7 @@ def test_a_header_that_makes_no_sense_is_refused(tmp_path, whole):
 
 
 NOTES = {"where", "select", "time_unit", "minus", "group_by", "aggregates"}
-NOTES |= {"retractions", "pins", "frozen", "advise", "options"}
+NOTES |= {"retractions", "pins", "frozen", "advise", "stays", "options"}
 """Parts of a header that are read only where a query is given, or that older ones have not."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections import Counter
 
 import attrs
@@ -11,7 +12,8 @@ import pytest
 import eddy
 import eddy.spark
 from eddy import StateError
-from eddy.spark import live
+from eddy.spark import live, streaming
+from eddy.spark.identity import Identity, identified
 from eddy.spark.state import Store
 from policies import Routing
 from tests.sparks import Feed, equal, ids, spark, stream  # noqa: F401
@@ -42,6 +44,13 @@ def turned(query):
     }
     select = [f"{output.stream}.{output.column} AS {output.name}" for output in query.select]
     return eddy.Query(streams, reversed([str(predicate) for predicate in query.predicates]), select)
+
+
+def rewritten(query):
+    """The same query with its equalities the other way round, the last one first."""
+    where = [" = ".join(reversed(str(predicate).split(" = "))) for predicate in reversed(query.predicates)]
+    select = [f"{output.stream}.{output.column} AS {output.name}" for output in query.select]
+    return eddy.Query(query.streams, where, select)
 
 
 def turns(base, given, files=2):
@@ -82,6 +91,39 @@ def test_state_goes_by_name(spark, tmp_path, partitions):  # noqa: F811
         run(spark, tmp_path, asked, frames, partitions=partitions[turn])
     assert ids(spark.read.parquet(f"{tmp_path}/out").select("A", "B", "C")) == given.expected()
     assert given.expected().total() > 100
+
+
+@pytest.mark.parametrize("partitions", PARTITIONS)
+def test_conditions_may_be_written_the_other_way_round(spark, tmp_path, partitions):  # noqa: F811
+    """`B.s = A.s` for `A.s = B.s`, and the last one first: the same query, dealt out anew or not."""
+    given = feed().fill(60, sizes=180, span=150)
+    for turn in turns(tmp_path, given):
+        asked = rewritten(given.query) if turn == 1 else given.query
+        run(spark, tmp_path, asked, sources(spark, tmp_path, SCHEMA), partitions=partitions[turn])
+    assert ids(spark.read.parquet(f"{tmp_path}/out").select("A", "B", "C")) == given.expected()
+    assert given.expected().total() > 100
+
+
+def test_what_says_the_same_is_dealt_out_the_same_way(tmp_path):
+    """Key classes keep their numbers and their columns, so that no state is dealt out anew for nothing."""
+
+    def made(where):
+        columns = {"ts": "int64", "k": "int64", "j": "int64"}
+        return eddy.Query({n: eddy.Stream(columns, window=eddy.Range(9)) for n in "ABC"}, where)
+
+    store, one = Store(str(tmp_path)), made(["A.k = B.k", "A.k = B.j", "B.k = C.k", "A.j = C.j"])
+    identity = identified(store, one, {})
+    store.describe(identity.text)
+    (tmp_path / "metadata").write_text("{}")
+    for where in (
+        ["C.j = A.j", "B.j = A.k", "C.k = B.j", "A.k = B.k"],
+        ["A.k = C.k AND C.k = B.k AND C.k = B.j", "A.j = C.j"],
+    ):
+        found = identified(store, made(where), {})
+        assert list(map(str, found.query.key_classes)) == list(map(str, one.key_classes))
+        assert found.digest == identity.digest and not found.new
+    with pytest.raises(StateError, match=r"only the checkpoint has the predicate A\.k = B\.j"):
+        identified(store, made(["A.k = B.k", "B.k = C.k", "A.j = C.j"]), {})
 
 
 def test_dataframes_in_another_order_keep_what_was_read_of_them(spark, tmp_path):  # noqa: F811
@@ -216,6 +258,32 @@ def test_state_without_a_description_is_checked_cell_by_cell(spark, tmp_path):  
                 with pytest.raises(Exception, match="the window of A is"):
                     run(spark, tmp_path, wide, frames, partitions=partitions)
         run(spark, tmp_path, given.query, frames, partitions=(2, 3, 3)[turn])
+    assert not description.exists()
+    assert ids(spark.read.parquet(f"{tmp_path}/out")) == given.expected()
+
+
+@pytest.mark.parametrize("planned", [True, False], ids=["planned", "only looked for"])
+def test_a_first_micro_batch_of_an_older_version_is_run_again(spark, tmp_path, monkeypatch, planned):  # noqa: F811
+    """Killed before it was committed: Spark has numbered the sources by then, as the dict of those days had them."""
+    given = feed().fill(59, sizes=120, span=100)
+    description = tmp_path / "checkpoint" / "eddy" / "query.json"
+
+    def killed(frame, number):
+        frame.count()
+        raise RuntimeError("killed")
+
+    for turn in turns(tmp_path, given):
+        frames = dict(reversed(sources(spark, tmp_path, SCHEMA).items()))
+        if turn == 0:
+            with monkeypatch.context() as patched:
+                older = lambda store, query, frames: Identity(query, dict(frames), b"", False)  # noqa: E731
+                patched.setattr(streaming, "identified", older)
+                with pytest.raises(Exception, match="killed"):
+                    run(spark, tmp_path, given.query, frames, killed, partitions=2)
+            assert not description.exists() and (tmp_path / "checkpoint" / "offsets" / "0").exists()
+            if not planned:
+                shutil.rmtree(tmp_path / "checkpoint" / "offsets")
+        run(spark, tmp_path, given.query, frames, partitions=2)
     assert not description.exists()
     assert ids(spark.read.parquet(f"{tmp_path}/out")) == given.expected()
 

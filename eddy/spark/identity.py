@@ -3,8 +3,9 @@
     <checkpoint>/eddy/query.json
 
 `stream` writes the description before the query can be started. From then on it stands: a query that says something
-else is refused, and one that says the same in another order is put in the order of the description. State knows streams
-and columns by number, and so does Spark its sources, so that order must never change.
+else is refused, and one that says the same in another order, or by other equalities, is put in the order of the
+description. State knows streams, columns and keys by number, and so does Spark its sources, so that order must never
+change.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ import attrs
 
 from eddy.errors import StateError
 from eddy.marks import counted
-from eddy.query import Query
-from eddy.snapshot_query import current, describe, differences
-from eddy.spark.layout import changed, trimmed
+from eddy.query import Query, changed
+from eddy.snapshot_query import arranged, current, describe, differences
+from eddy.spark.layout import trimmed
 from eddy.spark.state import Store
 
 if TYPE_CHECKING:
@@ -58,9 +59,8 @@ def identified(store: Store, query: Query, frames: Mapping[str, DataFrame]) -> I
     started = store.started()
     kept = store.described() if started else None
     if kept is None:
-        if (
-            started and store.committed() is not None
-        ):  # as an older version left it: each cell looks at its own state
+        if started and store.looked():
+            # As an older version left it, with sources in the order of the dict: each cell looks at its own state.
             return Identity(query, dict(frames), b"", False)
         text = json.dumps(_described(query), ensure_ascii=False, indent=1).encode()
         return Identity(query, _ordered(frames, query.names), text, True)
@@ -68,6 +68,8 @@ def identified(store: Store, query: Query, frames: Mapping[str, DataFrame]) -> I
         saved = json.loads(kept)
         query = _in_order(query, saved)
         difference = _difference(saved, query, store.checkpoint)
+        if difference is None:
+            query = arranged(query, saved, store.checkpoint)
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise StateError(
             f"what the query of the checkpoint {store.checkpoint!r} is cannot be read ({error!r}): restore its folder "

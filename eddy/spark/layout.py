@@ -20,7 +20,7 @@ from eddy import marks
 from eddy.errors import EddyError
 from eddy.intake import stored_columns
 from eddy.marks import mark_column
-from eddy.query import Query
+from eddy.query import Query, changed
 from eddy.types import ColumnType
 
 if TYPE_CHECKING:
@@ -186,15 +186,6 @@ def trimmed(query: Query) -> Query:
             kept = dict([next(iter(stream.columns.items()))])
         streams[name] = attrs.evolve(stream, columns=kept)
     return changed(query, streams=streams)
-
-
-def changed(query: Query, **parts: Any) -> Query:
-    """A query with other streams or outputs that say the same of its predicates, which are not parsed again."""
-    own = {field.name.lstrip("_"): getattr(query, field.name) for field in attrs.fields(Query)}
-    copy: Any = object.__new__(Query)
-    copy.__attrs_init__(**{**own, **parts})
-    made: Query = copy
-    return made
 
 
 def quoted(column: str) -> str:

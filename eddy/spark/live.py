@@ -14,10 +14,10 @@ from eddy.engine import Eddy
 from eddy.errors import EddyError, StateError
 from eddy.outputs import Output
 from eddy.partition import Partitioning
-from eddy.query import Query
+from eddy.query import Query, changed
 from eddy.result import Result
 from eddy.spark.identity import digest, replaced
-from eddy.spark.layout import STREAM, TIME, Layout, changed
+from eddy.spark.layout import STREAM, TIME, Layout
 from eddy.spark.order import abreast, by_stream
 from eddy.spark.pack import as_numbers, unpacked
 from eddy.spark.report import Stopwatch, report_of, sent_back

@@ -115,6 +115,11 @@ class Store:
         """Whether Spark has started a query here."""
         return bool(self._files.get_file_info(posixpath.join(self._base, "metadata")).is_file)
 
+    def looked(self) -> bool:
+        """Whether Spark has looked for rows, or planned a micro-batch: from then on its sources have numbers."""
+        folders = [posixpath.join(self._base, name) for name in ("sources", "offsets")]
+        return any(self._files.get_file_info(fs.FileSelector(f, allow_not_found=True)) for f in folders)
+
     def described(self) -> bytes | None:
         """What the query is, as it was described; None if it was not."""
         try:

@@ -1,0 +1,121 @@
+"""Errors of migration and feedback policies, which come in the middle of a batch.
+
+What such a policy does or leaves undone never changes a result. So a batch goes on without it, and is whole; the error
+is kept, and raised by the next push, before that takes anything in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from eddy.errors import PolicyError, StateError
+from policies import Feedback
+
+if TYPE_CHECKING:
+    from policies.feedback.base import Edge
+
+T = TypeVar("T")
+
+OURS = ("eddy", "stairs")
+"""Packages whose code a policy calls."""
+WAY_OUT = {
+    "migration": "settle() finishes the plan change without it",
+    "feedback": "it is asked again in time",
+}
+
+
+class Faults:
+    """The first error since the last push, of any policy of an engine and its shards."""
+
+    def __init__(self) -> None:
+        self._error: PolicyError | None = None
+
+    @property
+    def waiting(self) -> bool:
+        """Whether there is one."""
+        return self._error is not None
+
+    def note(self, kind: str, policy: object, error: Exception) -> None:
+        """Keep it for the next push."""
+        if self._error is None:
+            self._error = PolicyError(
+                f"{named(kind, policy, error)}. That was in the last push, and nothing of it is lost. This batch was "
+                f"not taken: push it again; {WAY_OUT[kind]}"
+            )
+            self._error.__cause__ = error
+
+    def tell(self) -> None:
+        """Raise it, once. Nothing of the push may have been taken in."""
+        if self._error is not None:
+            error, self._error = self._error, None
+            raise error
+
+
+def named(kind: str, policy: object, error: Exception) -> str:
+    """Which policy it was, and what it raised."""
+    return f"the {kind} policy {type(policy).__name__} raised {type(error).__name__}: {error}"
+
+
+def is_own(error: BaseException) -> bool:
+    """Whether it came in a policy's own code, and not in what that has called of the engine: to be asked where it is
+    caught, in the function that has called the policy."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+        if trace.tb_frame.f_globals.get("__name__", "").partition(".")[0] in OURS:
+            return False
+    return isinstance(error, Exception) and not isinstance(error, MemoryError)
+
+
+def stopped(kind: str, policy: object, error: BaseException) -> StateError:
+    """The error where it did not."""
+    return StateError(
+        f"the {kind} policy {type(policy).__name__} has asked something of the engine that failed ({error!r}), which "
+        "stopped in the middle of it, so its state is not to be trusted: make a new one, or load the last snapshot"
+    )
+
+
+class Guarded(Feedback):
+    """A feedback policy whose errors are noted. Then what it is asked about is not judged, or is as it was."""
+
+    def __init__(self, policy: Feedback, faults: Faults) -> None:
+        self.policy = policy
+        self.watches = policy.watches  # type: ignore[misc]
+        self._faults = faults
+
+    def _ask(self, ask: Callable[[], T], otherwise: T) -> T:
+        try:
+            return ask()
+        except Exception as error:
+            self._faults.note("feedback", self.policy, error)
+            return otherwise
+
+    @property
+    def filters(self) -> bool:
+        return self._ask(lambda: bool(self.policy.filters), False)
+
+    @property
+    def hesitates(self) -> bool:
+        return self._ask(lambda: bool(self.policy.hesitates), False)
+
+    def judges(self, components: int, attributes: Sequence[int]) -> Sequence[int] | None:
+        return self._ask(lambda: self._judged(components, attributes), None)
+
+    def _judged(self, components: int, attributes: Sequence[int]) -> Sequence[int] | None:
+        chosen = self.policy.judges(components, attributes)
+        if chosen is not None and not set(chosen) <= set(attributes):
+            raise ValueError(f"judges({components}, {attributes}) returned {chosen!r}")
+        return chosen
+
+    def waits(self, left: int, right: int, nested: bool) -> bool:
+        usual = super().waits(left, right, nested)
+        return self._ask(lambda: bool(self.policy.waits(left, right, nested)), usual)
+
+    def rest(self, edge: Edge) -> int:
+        return self._ask(lambda: max(0, int(self.policy.rest(edge))), 0)
+
+
+def unguarded(policy: Any) -> Any:
+    """A policy as it was given."""
+    return policy.policy if isinstance(policy, Guarded) else policy
