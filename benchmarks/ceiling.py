@@ -87,7 +87,7 @@ class Processes:
 def _engine(line: Connection, feed: tuple[int, int, int, str, int], size: int, events: int) -> None:
     """A process: it makes a chunk, waits for the start, and tells how long the chunk took it."""
     work = Workload(*feed)
-    step = push_all(build(work, size))
+    step = push_all(build(work))
     for _ in range(2 + -(-work.warm // events)):
         step(work.batches(work.chunk(events), size))
     gc.disable()

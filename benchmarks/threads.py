@@ -29,36 +29,37 @@ TURN = 5
 
 
 WORKLOADS = {
-    "4 streams, 10,000 keys, batches of 4,096": (Workload(4, 10_000, 10_000), BATCH),
-    "4 streams, 10,000 keys, batches of 32,768": (Workload(4, 10_000, 10_000), 8 * BATCH),
-    "4 streams, 5,000 keys, batches of 4,096": (Workload(4, 10_000, 5_000), BATCH),
+    f"4 streams, {keys:,} keys, pushes of {size:,}": (Workload(4, 10_000, keys), size)
+    for keys in (10_000, 5_000)
+    for size in (BATCH, 8 * BATCH)
 }
-"""The first has the goal; the others show what more work for each batch brings."""
+"""More keys: less to join for each event, so that what threads cost weighs more; larger pushes: less Python."""
+CHUNK = 64 * BATCH
+"""Events in turn for each side: a feed that goes on for a while, so that waking a helper is not what is measured."""
 
 
-def race(work: Workload, size: int, threads: int = 2) -> tuple[Race, int]:
-    """Engines with one thread and with several, warm; returns the race and the events of a chunk."""
-    engines = {"1": build(work, size), str(threads): build(work, size, threads=threads)}
+def race(work: Workload, size: int, threads: int = 2) -> Race:
+    """Engines with one thread and with several, warm."""
+    engines = {"1": build(work), str(threads): build(work, threads=threads)}
     steps = {name: push_all(engine) for name, engine in engines.items()}
-    events = max(16 * BATCH, 2 * size)
 
     def forms() -> dict[str, object]:
-        return dict.fromkeys(steps, work.batches(work.chunk(events), size))
+        return dict.fromkeys(steps, work.batches(work.chunk(CHUNK), size))
 
     contest = Race(steps, forms, clock=time.perf_counter)
-    contest.warm(2 + -(-work.warm // events))
-    return contest, events
+    contest.warm(2 + -(-work.warm // CHUNK))
+    return contest
 
 
-def lines(rounds: int = 60, threads: int = 2) -> Iterator[tuple[Line, Processes]]:
+def lines(rounds: int = 30, threads: int = 2) -> Iterator[tuple[Line, Processes]]:
     """How many times as fast as one thread, and what processes of their own do."""
     for name, (work, size) in WORKLOADS.items():
-        contest, events = race(work, size, threads)
-        with Processes(work, size, events, threads) as processes:
+        contest = race(work, size, threads)
+        with Processes(work, size, CHUNK, threads) as processes:
             for start in range(0, rounds, TURN):
                 contest.run(min(TURN, rounds - start))
                 processes.run(min(TURN, rounds - start))
-        timings = contest.timings(events)
+        timings = contest.timings(CHUNK)
         low, high = timings.spread(str(threads), "1")
         rates = ", ".join(f"{side} {timings.rate(side):.1f}" for side in timings.seconds)
         note = (
@@ -72,7 +73,7 @@ def lines(rounds: int = 60, threads: int = 2) -> Iterator[tuple[Line, Processes]
 def main() -> int:
     arguments = argparse.ArgumentParser(prog="python -m benchmarks.threads", description=__doc__)
     arguments.add_argument("--write", action="store_true", help="keep the figures in results_scaling.json")
-    arguments.add_argument("--rounds", type=int, default=60, help="chunks that are timed")
+    arguments.add_argument("--rounds", type=int, default=30, help="chunks that are timed")
     chosen = arguments.parse_args()
     found = list(lines(chosen.rounds))
     print(table(("what", "measured", "goal", "", "note"), [line.cells() for line, _ in found], left=(0, 4)))

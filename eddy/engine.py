@@ -236,6 +236,8 @@ class Eddy:
             result = self._express.push(batches)
             if result is not None:
                 return result
+        if is_crew(self._router):
+            self._router.rouse()
         self._prepare()
         return self._take(self._intake.admit(batches), max_rows)
 

@@ -11,7 +11,6 @@ from eddy.express_kernels import CRAMPED, CROWDED, EVENTS, NOW, REFUSED
 from eddy.express_lane import EARLIEST, LARGEST, NDARRAY, Lane
 from eddy.intake import Part
 from eddy.shards_fast import Fast
-from eddy.shards_team import FEW
 from eddy.types import Column
 
 if TYPE_CHECKING:
@@ -33,8 +32,7 @@ class CrewLane(Lane):
         return self._router.fast is self._fast and super().fits()
 
     def rouse(self) -> None:
-        if self.events >= FEW:  # as many as in the last batch are to be expected
-            self._router.team.rouse()
+        self._router.rouse()
 
     def _crowded(self) -> bool:
         """A batch has too many events; whether there is room for them now: the tables are made anew."""

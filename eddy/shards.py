@@ -29,7 +29,7 @@ from eddy.shards_deal import Deal
 from eddy.shards_fast import Fast, ordinary
 from eddy.shards_layout import FIRST_KEPT, SENT
 from eddy.shards_stream import CrewStream
-from eddy.shards_team import Team
+from eddy.shards_team import FEW, Team
 from eddy.tracks import RESULT_RINGS
 from eddy.types import Array
 from eddy.windows import Unbounded
@@ -121,6 +121,11 @@ class Crew:
     @property
     def nbytes(self) -> int:
         return sum(shard.router.nbytes for shard in self.shards)
+
+    def rouse(self) -> None:
+        """A push begins: helpers should be awake when there is something to do, if it may be worth their while."""
+        if len(self.marks) >= FEW:  # as many events as in the last batch are to be expected
+            self.team.rouse()
 
     def begin(self, floor: Array, low_rows: Array, next_rows: Array, ring: int) -> None:
         """Begin a batch; results go to ring number ``ring`` of every shard."""

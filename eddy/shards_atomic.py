@@ -71,6 +71,22 @@ def pause(typingctx: Any) -> Any:
     return types.void(), codegen
 
 
+YIELDS = binding.address_of_symbol("sched_yield") is not None
+
+
+@intrinsic
+def give_way(typingctx: Any) -> Any:
+    """Let another thread have this processor, if one waits for it: perhaps the one that is waited for."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        if YIELDS:
+            kind = ir.FunctionType(ir.IntType(32), [])
+            builder.call(cgutils.get_or_insert_function(builder.module, kind, "sched_yield"), [])
+        return context.get_dummy_value()
+
+    return types.void(), codegen
+
+
 def _calling(name: str, *places: int) -> Any:
     """A call of the system with addresses in a bell."""
 

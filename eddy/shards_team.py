@@ -20,6 +20,7 @@ from eddy.shards_atomic import (
     BELLS,
     RINGS,
     fetch_add,
+    give_way,
     leave,
     lock,
     look,
@@ -39,12 +40,17 @@ from eddy.shards_layout import DONE as FINISHED
 from eddy.shards_layout import PORTION as AT_PORTION
 from eddy.shards_layout import WIDTH as LINE
 from stairs.address import pointer
-from stairs.kernel import kernel
+from stairs.kernel import kernel, part
 
 FEW = 1024
 """A batch of fewer events is not worth the help."""
-LOOKS = 10_000
-"""How often a helper looks for work before it goes to sleep: some hundred microseconds, a pause in between."""
+LOOKS = 60_000
+"""How often a helper looks for work before it goes to sleep: one or two milliseconds, a pause in between.
+
+To wake one that sleeps takes some hundred microseconds, longer than most batches do; and what a caller does with the
+results of one push, or Python with a batch that takes the long way, is often over sooner than in that time."""
+PATIENCE = 64
+"""Looks, some 25 nanoseconds each, before others may have the processor: it may be theirs that is waited for."""
 NAP = 0.001
 """Seconds between two such times where there is no bell."""
 
@@ -75,6 +81,33 @@ def _deal(held, shard, parts):  # type: ignore[no-untyped-def]
         carray(pointer(held[CUTS] + 8 * n * shard[AT_PORTION]), (2, n), np.int64),
     )
     shard[STATUS] = DEALT
+
+
+@part
+def linger(looks):  # type: ignore[no-untyped-def]
+    """Between two looks, of which this is so many: who has looked often lets others have the processor."""
+    if looks % PATIENCE == PATIENCE - 1:
+        give_way()
+    else:
+        pause()
+
+
+@kernel(nb.void(nb.int64, nb.int64, nb.int64), stamp=STAMP)
+def await_portion(mailbox, what, p):  # type: ignore[no-untyped-def]
+    """Wait until a portion is KNOWN, or READY, or the batch is off."""
+    looks = np.int64(0)
+    while look(mailbox + 8 * what) <= p and look(mailbox + 8 * OFF) == 0:
+        linger(looks)
+        looks += 1
+
+
+@kernel(nb.void(nb.int64, nb.int64), stamp=STAMP)
+def await_shards(mailbox, count):  # type: ignore[no-untyped-def]
+    """Wait until all shards are done."""
+    looks = np.int64(0)
+    while look(mailbox + 8 * DONE) < count:
+        linger(looks)
+        looks += 1
 
 
 @kernel(nb.boolean(nb.int64, nb.int64), stamp=STAMP, makes_arrays=True)
@@ -115,14 +148,12 @@ def work(mailbox, end):  # type: ignore[no-untyped-def]
         going = True
         while going and shard[AT_PORTION] < held[PORTIONS]:
             p = shard[AT_PORTION]
-            while look(mailbox + 8 * KNOWN) <= p and look(mailbox + 8 * OFF) == 0:
-                pause()
+            await_portion(mailbox, KNOWN, p)
             if look(mailbox + 8 * OFF) != 0:
                 break
             if shard[STATUS] == FRESH:
                 _deal(held, shard, carray(pointer(held[PARTS]), (held[WIDTH], held[PART]), np.int64))
-            while look(mailbox + 8 * READY) <= p and look(mailbox + 8 * OFF) == 0:
-                pause()
+            await_portion(mailbox, READY, p)
             if look(mailbox + 8 * OFF) != 0:
                 break
             going = go_on(mailbox, c)
@@ -174,8 +205,7 @@ def call_off(mailbox):  # type: ignore[no-untyped-def]
         held[LED] = -1
         fetch_add(mailbox + 8 * DONE, 1)
     work(mailbox, BACK)
-    while look(mailbox + 8 * DONE) < held[COUNT]:
-        pause()
+    await_shards(mailbox, held[COUNT])
 
 
 @kernel(nb.int64(nb.int64, nb.int64[:, ::1]), stamp=STAMP, makes_arrays=True)
@@ -185,8 +215,7 @@ def conclude(mailbox, told):  # type: ignore[no-untyped-def]
     ``told`` receives for each shard its events, its results, and the next row of each stream.
     """
     held = carray(pointer(mailbox), (MAILBOX,), np.int64)
-    while look(mailbox + 8 * DONE) < held[COUNT]:
-        pause()
+    await_shards(mailbox, held[COUNT])
     shards, made = carray(pointer(held[SHARDS]), (held[COUNT], FIELDS), np.int64), np.int64(0)
     for c in range(held[COUNT]):
         told[c, 0], told[c, 1] = shards[c, EVENTS_HERE], shards[c, MADE]
@@ -226,7 +255,7 @@ def help_out(mailbox, looks):  # type: ignore[no-untyped-def]
             work(mailbox, FRONT)
             left = looks
         elif left > 0:
-            pause()
+            linger(left)
             left -= 1
         else:
             sleep(mailbox, seen)
