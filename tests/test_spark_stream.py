@@ -207,6 +207,19 @@ def test_a_killed_driver_is_started_again(spark, tmp_path):  # noqa: F811
     assert first == max(map(int, done)) + 1
 
 
+def test_folders_are_there_before_spark_needs_them(spark, tmp_path):  # noqa: F811
+    """Spark writes to every folder that a new checkpoint has been given, and makes no other."""
+    given = feed().fill(35, sizes=30)
+    write(tmp_path, arrivals(given), 1)
+    frames, place = sources(spark, tmp_path, SCHEMA), tmp_path / "checkpoint"
+    eddy.spark.stream(given.query, frames, place, watermark=DISORDER, partitions=1)
+    made = {path for path in place.rglob("*") if path.is_dir() and path.name != "eddy"}
+    run(spark, tmp_path, given.query, frames, lambda frame, batch: None, partitions=1)
+    own = place / "eddy"
+    assert {p for p in place.rglob("*") if p.is_dir() and p != own and own not in p.parents} == made
+    assert all(any(folder.iterdir()) for folder in made)
+
+
 def test_state_is_not_mixed_up(spark, tmp_path):  # noqa: F811
     """Another checkpoint than Spark's, or one without its state, is refused, and so is what no stream can do."""
     given = feed().fill(34, sizes=30)

@@ -137,6 +137,12 @@ class Store:
         """Make the folder of the states."""
         self._files.create_dir(self._root, recursive=True)
 
+    def make_folders(self, sources: int) -> None:
+        """Make the folders that Spark is going to write to, on a local disk: it would start a process for each."""
+        if self._local:
+            for name in ("offsets", "commits", *(f"sources/{number}" for number in range(sources))):
+                self._files.create_dir(posixpath.join(self._base, name), recursive=True)
+
     def exists(self) -> bool:
         """Whether there is a folder for states."""
         return bool(self._files.get_file_info(self._root).type.name == "Directory")

@@ -108,6 +108,7 @@ def stream(
     prepare(spark, job)
     if identity.new:
         store.describe(identity.text)
+        store.make_folders(len(frames))
     archive, reports = ship(context), tally(context)
     with quiet():
         result = packed(layout, partitioning, frames).mapInArrow(sent(pickled(job), archive, reports), schema)
