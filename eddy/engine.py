@@ -1,34 +1,30 @@
-"""The eddy: takes batches in, keeps the streams and the router in step, hands results out."""
+"""The eddy: its doors, and what stands behind them. What a push does is told in `pushing`."""
 
 from __future__ import annotations
 
 import os
 import threading
-import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn, cast, overload
 
 import numpy as np
-from attrs import evolve
 from numpy.typing import NDArray
 
-from eddy import snapshot
-from eddy.box import Batch
+from eddy import pushing, snapshot
 from eddy.budget import Budget, bytes_of
-from eddy.census import bytes_held, take_census
-from eddy.chunks import chunks
-from eddy.crews import is_crew
+from eddy.census import take_census
+from eddy.crews import dealt_out, employ
 from eddy.decisions import Decision
-from eddy.doors import alone
-from eddy.errors import BatchError, EddyError, PlanError, StateError
+from eddy.doors import alone, check_ready
+from eddy.errors import BatchError, EddyError, PlanError
 from eddy.explain import explain
 from eddy.explanation import Explanation
 from eddy.express import Express
 from eddy.faults import Faults, Guarded
 from eddy.forks import watch
-from eddy.handout import Handout, emit
+from eddy.handout import Handout
 from eddy.history import History
-from eddy.intake import Arrivals, Intake
+from eddy.intake import Intake
 from eddy.lowwater import LowWater
 from eddy.marks import ROW, Share
 from eddy.migrations import Migrations, check_technique
@@ -155,32 +151,12 @@ class Eddy:
         self._changes: Migrations | CrewChanges = Migrations(self)
         self._steering = Steering(self, advise)
         self.routing.begin(query.names, seed)
-        self._employ(whole("threads", threads))
+        self._threads = whole("threads", threads)
+        employ(self)
         self._express = Express(self)
         watch(self)
 
-    def _employ(self, threads: int) -> None:
-        """Deal the rows out to so many shards, and run each in a thread of its own from now on."""
-        self._threads = threads
-        if threads == 1 or self.query.minus:
-            return
-        # What only threads need is compiled only where they are asked for.
-        import eddy.express_crew  # noqa: F401
-        from eddy.partition_choice import gridded
-        from eddy.shards import Crew
-        from eddy.shards_changes import CrewChanges
-        from eddy.shards_deal import whole_part
-
-        before = dict(zip(self.query.names, (self._lowwater.counts - self._first_row).tolist(), strict=True))
-        crew = Crew(self, evolve(gridded(self.query, threads), before=before))
-        lows = self._numbers.lows.tolist()
-        if self._lowwater.counts.tolist() != [self._first_row] * len(lows):
-            wholes = [whole_part(stream, low) for stream, low in zip(self._streams, lows, strict=True)]
-            crew.restore(wholes, lows, self._first_row)
-        self._streams, self._router = crew.streams, crew
-        self._changes = CrewChanges(self, crew)
-
-    # -- doors -----------------------------------------------------------------------------------------------------
+    # -- pushes ----------------------------------------------------------------------------------------------------
 
     @overload
     def push(self, stream: str, batch: Any) -> Result: ...
@@ -197,7 +173,7 @@ class Eddy:
         that are ever built at a time (signed results and aggregates: those of ``batch_size`` events); draw it to its
         end before the next push. A batch that is refused (BatchError) changes nothing.
         """
-        return self._push({stream: batch}, max_rows)
+        return pushing.push(self, {stream: batch}, max_rows)
 
     @overload
     def push_all(self, batches: Mapping[str, Any]) -> Result: ...
@@ -216,7 +192,7 @@ class Eddy:
         """
         if type(batches) is not dict and not isinstance(batches, Mapping):
             raise EddyError(f"push_all takes a dict of stream name to batch, not {type(batches).__name__}")
-        return self._push(batches, max_rows)
+        return pushing.push(self, batches, max_rows)
 
     def run(self, source: Iterable[tuple[str, Any]]) -> Iterator[Result]:
         """Push every (stream, batch) of a source and yield what each brings."""
@@ -228,116 +204,10 @@ class Eddy:
                 )
             yield self.push(*item)
 
-    @alone
-    def _push(self, batches: Mapping[str, Any], max_rows: int | None) -> Result | Iterator[Result]:
-        if max_rows is not None:
-            max_rows = whole("max_rows", max_rows)
-        elif self._broken is None and self._drawing is None and not self._faults.waiting:
-            result = self._express.push(batches)
-            if result is not None:
-                return result
-        if is_crew(self._router):
-            self._router.rouse()
-        self._prepare()
-        return self._take(self._intake.admit(batches), max_rows)
-
-    def _prepare(self) -> None:
-        """Before a push: forget strings that nobody needs, and perhaps change the plan."""
-        self._check_ready("push more")
-        if self._pool.wants_sweep:  # before the batch is encoded: its codes are in no payload yet
-            in_use = [codes for stream in self._streams for codes in stream.payload.codes_in_use()]
-            in_use += self._numbers.codes_in_use()
-            self._pool.sweep((*in_use, *self._output.codes_in_use(), *self._changes.codes_in_use()))
-
-    def _take(self, arrivals: Arrivals, max_rows: int | None) -> Result | Iterator[Result]:
-        """Process what has been admitted."""
-        self._faults.tell()
-        self._steering.decide()
-        self._handout.begin(self._streams, self._numbers.lows.tolist())
-        self._intake.accept(arrivals)
-        if max_rows is not None:
-            if len(arrivals.streams) > self.batch_size:
-                arrivals = (
-                    arrivals.copied()
-                )  # it is read after this call, when the caller may use his arrays again
-            self._drawing = self._draw(arrivals, max_rows)
-            next(self._drawing)
-            return cast(Iterator[Result], self._drawing)
-        if len(arrivals.streams) <= self.batch_size:
-            return self._and_released(self._process(arrivals))
-        parts = []
-        for piece in arrivals.cut(self.batch_size):
-            part = self._process(piece)
-            if not self._output.signed:
-                _ = part.rows  # read now: the next piece uses the ring again
-            parts.append(self._and_released(part))
-        return self._handout.give(Result.concat(parts))
-
     @property
     def pending(self) -> Iterator[Result] | None:
         """The results of the last ``push(..., max_rows=...)`` that are still to be drawn, if there are any."""
         return cast("Iterator[Result] | None", self._drawing)
-
-    def _check_ready(self, what: str) -> None:
-        if self._broken is not None:
-            raise StateError(
-                f"the engine stopped in the middle of a batch ({self._broken!r}), so its state is not to be trusted: "
-                "make a new one, or load the last snapshot"
-            ) from self._broken
-        if self._drawing is not None:
-            raise StateError(
-                "the results of the last push(..., max_rows=...) are not all drawn: draw the iterator, which is also "
-                f"engine.pending, to its end, then {what}"
-            )
-
-    # -- a batch ---------------------------------------------------------------------------------------------------
-
-    def _process(self, arrivals: Arrivals, results: bool = True) -> Result:
-        """Take a batch in; returns its results, or none of them if they are drawn in another way."""
-        start = time.perf_counter()
-        try:
-            return self._route(arrivals, results)
-        except BaseException as error:
-            self._broken = error
-            raise
-        finally:
-            self._seconds += time.perf_counter() - start
-
-    def _route(self, arrivals: Arrivals, results: bool) -> Result:
-        router, ring = self._router, self._handout.ring
-        if self._budget is not None and not self.query.minus:
-            if is_crew(router):
-                router.look(self._budget.every, self._budget.limit)
-            else:
-                self._budget.look(router, lambda: bytes_held(self))
-        lows, counts = self._numbers.lows.copy(), self._numbers.counts.copy()
-        whole = self._lowwater.counts.tolist(), self._lowwater.lows.tolist()
-        marks, first, _ = self._lowwater.advance(arrivals.streams, arrivals.times, arrivals.given)
-        self._history.note(self._events, *whole, arrivals, router.tracks[-1].plan)
-        if not self.query.minus and self._numbers.concerns(arrivals):
-            arrivals, first = self._thinned(arrivals, marks, lows)
-        router.begin(first, lows, counts, ring)
-        router.foresee(arrivals.parts)
-        router.store(arrivals.parts)
-        router.newest = self._numbers.counts.copy()
-        router.run(marks, ring, results)
-        self._changes.feed(lambda: Batch(arrivals.copied(), marks.copy(), lows, counts))
-        self._events += len(arrivals.streams)
-        self._batches += 1
-        if not results:
-            return self._output.nothing(self._fetch)
-        emitted = self._handout.give(self._output.of(router, ring, self._streams, self._fetch))
-        self._results += len(emitted)
-        self._changes.work(len(emitted))
-        return emitted
-
-    def _thinned(
-        self, arrivals: Arrivals, marks: NDArray[np.int32], lows: NDArray[np.int64]
-    ) -> tuple[Arrivals, NDArray[np.int32]]:
-        """A batch without the rows that are ruled out; and the first live rows before it."""
-        if self._output.number is None:
-            self._output.number = self._numbers.number
-        return self._numbers.enter(arrivals, marks, lows, self._streams), lows.astype(np.int32)
 
     @alone
     def settle(self) -> Result:
@@ -346,89 +216,13 @@ class Eddy:
         States that the current plan lacks are computed at once. There is no need to call this: migrations end by
         themselves. Without one under way it does nothing.
         """
-        self._check_ready("settle")
+        check_ready(self, "settle")
         try:
             self._changes.finish()
         except BaseException as error:
             self._broken = error
             raise
-        return self._and_released(self._output.nothing(self._fetch))
-
-    def _and_released(self, result: Result) -> Result:
-        """A result and, after it, what need not be held any longer."""
-        released = self._changes.released()
-        if not released:
-            return result
-        self._results += sum(len(part) for part in released)
-        return self._handout.give(Result.concat([result, *released] if len(result) else released))
-
-    def _draw(self, arrivals: Arrivals, max_rows: int) -> Generator[Result | None, None, None]:
-        """Yields nothing once, when the first rows are stored, then the results in parts.
-
-        Closing it gives up the results of this push that are left, but never a row.
-        """
-        pieces = arrivals.cut(self.batch_size)
-        signed, primed, worked = self._output.signed, False, False
-        try:
-            for piece in pieces:
-                worked = signed
-                whole = self._process(piece, results=signed)
-                if not primed:
-                    primed = True
-                    yield None
-                if signed:  # withdrawals are found for a batch at a time
-                    yield from whole.pieces(max_rows)
-                    continue
-                made = 0
-                for result in self._parts(max_rows):
-                    made += len(result)
-                    self._results += len(result)
-                    self._handout.give(result)
-                    _ = result.rows  # read now: the next part uses the ring again
-                    yield result
-                self._changes.work(made)
-                worked = True
-                yield from self._draw_released(max_rows)
-        except GeneratorExit:
-            self._store(pieces, worked)
-            raise
-        except BaseException as error:
-            self._broken = error
-            raise
-        finally:
-            self._drawing = None
-
-    def _parts(self, max_rows: int) -> Iterator[Result]:
-        """The results of a batch that was processed without them, in parts."""
-        if is_crew(self._router):
-            yield from self._router.parts(max_rows, self._handout.ring, self._fetch)
-        else:
-            for ring in chunks(self._router, max_rows, self._handout.ring):
-                yield emit(self.query, self._router, ring, self._fetch, self._output.number)
-
-    def _draw_released(self, max_rows: int) -> Iterator[Result]:
-        """Results of earlier pushes that need not be held any longer; what is not drawn is not lost."""
-        left = [part for result in self._changes.released() for part in result.pieces(max_rows)]
-        try:
-            while left:
-                part = left.pop(0)
-                self._results += len(part)
-                yield part
-        finally:
-            self._changes.keep(left)
-
-    def _store(self, pieces: Iterator[Arrivals], worked: bool) -> None:
-        """Process what is left of a push whose results nobody wants."""
-        try:
-            if not worked:
-                self._changes.work(0)
-            for piece in pieces:
-                self._process(piece, results=self._output.signed)
-                if not self._output.signed:
-                    self._changes.work(0)
-        except BaseException as error:
-            self._broken = error
-            raise
+        return pushing.and_released(self, self._output.nothing(self._fetch))
 
     def _fetch(self, stream: str, column: str, rows: NDArray[np.int64]) -> Column:
         return self._streams[self.query.names.index(stream)].payload.take(column, rows)
@@ -450,7 +244,7 @@ class Eddy:
     @alone
     def migrate(self, plan: str) -> None:
         """Change the plan now. STAIRs that both plans have are kept; the others fill as the technique says."""
-        self._check_ready("change the plan")
+        check_ready(self, "change the plan")
         if not isinstance(plan, str):
             raise PlanError(f"a plan is a string such as {self.plan!r}, not {type(plan).__name__}")
         parsed = self._workshop.parse(plan)
@@ -477,7 +271,7 @@ class Eddy:
         Where the plan has it not yet, it is changed, as little as need be. Several pins are kept together; PlanError
         if no tree could have this one beside the others.
         """
-        self._check_ready("pin")
+        check_ready(self, "pin")
         self._steering.pin(part)
 
     def unpin(self, part: str | None = None) -> None:
@@ -524,7 +318,7 @@ class Eddy:
 
         It is as large as the windows; composites are not in it. The engine goes on as if nothing had happened.
         """
-        self._check_ready("save")
+        check_ready(self, "save")
         self._changes.check_none_held()
         snapshot.save(self, path)
 
@@ -564,10 +358,10 @@ class Eddy:
             "feedback": feedback,
         }
         options |= {"batch_size": batch_size, "joins": joins, "seed": seed, "retractions": retractions}
-        options["memory"] = memory
-        options["advise"] = advise
+        options |= {"memory": memory, "advise": advise}
         engine = snapshot.load(cls, path, query, options)
-        engine._employ(whole("threads", threads))
+        engine._threads = whole("threads", threads)
+        employ(engine)
         engine._express = Express(engine)
         return engine
 
@@ -589,21 +383,15 @@ class Eddy:
         """The plan, who chooses it, its STAIRs and how full each is, and what its steps have found, as text; it waits
         likewise."""
         with self._inside:
-            return self._explain()
-
-    def _explain(self) -> str:
-        steps = self._steering.watch.tell()
-        who = self._steering.tell()
-        text = explain(self.query, self._router.tracks[-1].plan, self.statistics(), steps, who)
-        if is_crew(self._router):
-            return f"{text}\n{self._router.explain()}"
-        return text if self.threads == 1 else f"{text}\none thread: a set difference is not dealt out"
+            steps, who = self._steering.watch.tell(), self._steering.tell()
+            text = explain(self.query, self._router.tracks[-1].plan, self.statistics(), steps, who)
+            return "\n".join((text, *dealt_out(self)))
 
     def table(self) -> Result:
         """The groups of an aggregate as they are now, one row each; without GROUP BY one row, always."""
         if not isinstance(self._output, GroupedOutput):
             raise EddyError("table() shows the groups of an aggregate: give the query aggregates")
-        self._check_ready("ask")
+        check_ready(self, "ask")
         return self._output.table()
 
     def why_not(self, /, **rows: int) -> Explanation:
@@ -614,7 +402,7 @@ class Eddy:
         remembered; about what is further back, and rows whose values are gone, it may say that it cannot tell.
         """
         if self._broken is not None:
-            self._check_ready("ask")
+            check_ready(self, "ask")
         if self.query.minus:
             raise EddyError(
                 "why and why_not explain joins, not set differences: read the signs of its results"

@@ -88,7 +88,7 @@ class Express:
         return lane
 
     def _process(self, lane: Lane, handles: list[int], held: list[Any], opened: bool) -> Result | None:
-        """Take a batch in, as `Eddy._take` and `Eddy._route` would. While others work on it, it is written down."""
+        """Take a batch in, as `pushing.take` and `batch.process` would. While others work on it, it is written down."""
         engine = self._engine
         handout, start = engine._handout, time.perf_counter()
         handout.make_way()

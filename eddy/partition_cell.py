@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from eddy.batch import process
 from eddy.columns import _mapping
 from eddy.conversion import convert
 from eddy.engine import Eddy
 from eddy.errors import BatchError, EddyError
 from eddy.intake import Arrivals, Travel
 from eddy.marks import EVENT, ROW, Share, counted, mark_column
+from eddy.pushing import and_released, prepare, take
 from eddy.query import Query
 from eddy.result import Result
 from eddy.statistics import Statistics
@@ -64,10 +66,10 @@ class Cell:
         engine = self.engine
         arrivals, travel, order = self._admit(batches)
         if not len(arrivals.streams):
-            return engine._and_released(engine._output.nothing(engine._fetch))
+            return and_released(engine, engine._output.nothing(engine._fetch))
         before = self._before(arrivals, order)
         if before == 0:
-            result = engine._take(arrivals, None)
+            result = take(engine, arrivals, None)
             assert isinstance(result, Result)
         else:
             result = self._take_from(before, arrivals)
@@ -87,7 +89,7 @@ class Cell:
         parts = []
         for piece in _cut_at(arrivals, before, engine.batch_size):
             own = before <= 0
-            part = engine._process(piece, results=own)
+            part = process(engine, piece, results=own)
             if own:
                 _ = part.rows  # read now: the next piece uses the ring again
                 parts.append(part)
@@ -125,7 +127,7 @@ class Cell:
     def _admit(self, batches: Mapping[str, Any]) -> tuple[Arrivals, dict[str, Travel], Array | None]:
         """Check the batches; what travels with them, and the event numbers in arrival order, where they are given."""
         engine = self.engine
-        engine._prepare()
+        prepare(engine)
         own: dict[str, dict[str, Any]] = {}
         travel: dict[str, Travel] = {}
         for name, batch in batches.items():

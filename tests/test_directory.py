@@ -15,7 +15,7 @@ from stairs import Directory, Stair
 from stairs.directory import ALIKE, LINE, SPACE
 from stairs.layout import BASE, TAIL
 from stairs.stair import REFRESH
-from tests.test_stair import add
+from tests.stair_model import add
 
 FIRSTS = [0, 2**31 - 40, 2**32 - 40]
 
