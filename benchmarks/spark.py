@@ -4,8 +4,9 @@
 
 The streams share one key and have windows of time that hold as many rows as there are keys, so a row has about one
 partner in each other stream. Sides take turns, and what is compared are times of one turn: the median over turns. A
-side that takes so long that it has one turn comes last, after one that does not count, and is compared with each of
-ours; one core with two by the quickest of each. Every turn of every side must have the same number of results.
+side that takes many times as long comes last, after a turn that does not count, and has fewer: their median is compared
+with each of ours; one core with two by the quickest of each. Every turn of every side must have the same number of
+results.
 
 - ``join``: `eddy.spark.join`. ``packed``: the same with packed=True. ``shuffled``: what the JVM does for a ``join``.
   ``sql``: Spark SQL with the windows in the conditions of the joins. ``buckets``: the same with buckets of time as a
@@ -44,6 +45,8 @@ from benchmarks.targets import Line
 RESULTS = Path(__file__).with_name("results_spark.json")
 FEW = 10_000
 """With fewer keys than these, Spark's stream-stream joins are not asked."""
+FEW_TURNS = 3
+"""Turns of a side that takes many times as long as ours."""
 PROCESSORS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 SETTINGS = {
     "spark.driver.memory": "4g",
@@ -117,12 +120,12 @@ class Turns:
         return statistics.median(self.processors[side])
 
     def pairs(self, ours: str, other: str) -> list[tuple[float, float]]:
-        """Seconds of both sides, turn by turn; of a side with one turn only, beside each of ours."""
+        """Seconds of both sides, turn by turn; of a side with fewer turns their median, beside each of ours."""
         mine, theirs = self.seconds[ours], self.seconds[other]
         if other == "one core":  # it has a session of its own, after all others
             return [(self.best(ours), self.best(other))]
         if len(theirs) != len(mine):
-            return [(own, theirs[0]) for own in mine]
+            return [(own, statistics.median(theirs)) for own in mine]
         return list(zip(mine, theirs, strict=True))
 
 
@@ -134,7 +137,7 @@ def measured(events: int, streams: int, keys: int, rounds: int, skip: list[str])
     wanted = ["join", "sql", "buckets", "stream", "native", "packed", "shuffled"]
     wanted = [side for side in wanted if side not in (*skip, *few)]
     long = {"native"} if keys >= FEW else {"sql"}
-    """What takes so long that one turn has to do."""
+    """What takes so long that a few turns have to do."""
     turns = Turns()
     try:
         width = spark_sides.write(folder / "all", streams, events, keys)
@@ -155,7 +158,8 @@ def measured(events: int, streams: int, keys: int, rounds: int, skip: list[str])
         for side in wanted:  # last, since what they leave in the heap of the JVM slows down what comes after
             if side in long:
                 getattr(sides, side)()  # or the JVM would compile while it is timed
-                turns.take(sides, side)
+                for _ in range(min(rounds, FEW_TURNS)):
+                    turns.take(sides, side)
         if "one core" not in skip:
             alone = Sides(session(1), folder / "all", names, width)
             for _ in range(2):
