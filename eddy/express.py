@@ -49,13 +49,16 @@ class Express:
             return None
         if lane is None or not lane.fits():
             self._lane, lane, opened = None, self._open(), True
-        if lane is None or engine._router.reviews_next:
+        if lane is None:
+            return None
+        if engine._router.reviews_next:
+            lane.review()
             return None
         handles, held = _handles(lane, batches)
         now = engine._intake.now
         if handles is not None and engine._steering.due:
             if not lane.admit(handles, held, now):
-                self._refused(opened)
+                self._refused(opened and lane.fits())
                 return None
             engine._steering.decide()
             if not engine._changes.quiet or not lane.fits():  # nothing of the batch has been taken in yet
@@ -94,6 +97,9 @@ class Express:
         handout.make_way()
         try:
             if not lane.begin(handles, held, engine._intake.now, handout.next_ring):
+                wider = None if lane.fits() else _lane(engine)  # tables with more room have been made
+                if wider is not None:
+                    return self._process(wider, handles, held, opened)
                 self._refused(opened)
                 return None
             self._lane, m = lane, lane.events

@@ -35,13 +35,11 @@ class CrewLane(Lane):
         self._router.rouse()
 
     def _crowded(self) -> bool:
-        """A batch has too many events; whether there is room for them now: the tables are made anew."""
+        """Too many events, or rows that are live with them. Tables with more room make this lane fit no more."""
         events = int(self._box[EVENTS])
-        if events > LARGEST:
-            return False
-        self._router.widen(events)
-        self.__init__(self._engine, self._router.fast)  # type: ignore[misc]
-        return True
+        if events <= LARGEST:
+            self._router.widen(events)
+        return False
 
     def begin(self, handles: list[int], held: list[Any], now: int | None, ring: int) -> bool:
         """Check a batch and let the helpers begin with it; False, and nothing has changed, if kernels cannot take it.
@@ -56,7 +54,7 @@ class CrewLane(Lane):
         at = crew.team.address
         m = kernels.begin(box, NDARRAY, at, fast.parts, self._key_columns, fast.streams, crew.kept, fast.lows)
         if m == CROWDED:
-            return self._crowded() and self.begin(handles, held, now, ring)
+            return self._crowded()
         if m == REFUSED:
             return False
         crew.turned(ring, self.before)

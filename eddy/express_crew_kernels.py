@@ -10,12 +10,13 @@ from pathlib import Path
 import numba as nb
 import numpy as np
 
-from eddy import express_kernels, shards_layout, shards_team
+from eddy import express_kernels, shards_layout, shards_team_kernels
 from eddy.express_kernels import (
     BEGUN,
     BEHIND,
     COUNTING,
     CRAMPED,
+    CROWDED,
     EVENTS,
     GIVEN,
     HERE,
@@ -50,7 +51,7 @@ from eddy.shards_layout import (
     RANK_SLOTS,
 )
 from eddy.shards_layout import PORTION as AT_PORTION
-from eddy.shards_team import (
+from eddy.shards_team_kernels import (
     BACK,
     COUNT,
     CUTS,
@@ -150,11 +151,11 @@ def begin(box, kind, mailbox, parts, keys, lines, kept, lows):  # type: ignore[n
     if total < 0:
         return total
     if not _describe(box, parts, keys, lines):
-        return REFUSED
+        return CROWDED
     held = longs_at(mailbox, MAILBOX)
     held[PORTIONS] = (total + box[PORTION] - 1) // box[PORTION]
-    held[shards_team.PORTION], held[shards_team.EVENTS] = box[PORTION], total
-    held[shards_team.MARKS], held[shards_team.BASE] = box[express_kernels.MARKS], box[BEGUN]
+    held[shards_team_kernels.PORTION], held[shards_team_kernels.EVENTS] = box[PORTION], total
+    held[shards_team_kernels.MARKS], held[shards_team_kernels.BASE] = box[express_kernels.MARKS], box[BEGUN]
     streams, cuts = table_at(box[STREAMS], box[WIDTH], STREAM), table_at(held[CUTS], 2, box[WIDTH])
     for s in range(box[WIDTH]):
         cuts[0, s], cuts[1, s] = 0, streams[s, ROWS]
@@ -178,7 +179,7 @@ def _lead(box, mailbox):  # type: ignore[no-untyped-def]
             while look(mailbox + 8 * READY) < min(shard[AT_PORTION] + AHEAD, held[PORTIONS]):
                 if not _count(box, mailbox):
                     return False
-            going = shards_team.go_on(mailbox, held[LED])
+            going = shards_team_kernels.go_on(mailbox, held[LED])
         held[LED] = -1
         fetch_add(mailbox + 8 * DONE, 1)
     while look(mailbox + 8 * READY) < held[PORTIONS]:
@@ -189,7 +190,7 @@ def _lead(box, mailbox):  # type: ignore[no-untyped-def]
 
 @kernel(nb.int64(nb.int64[::1], nb.int64, nb.int64[:, ::1]), stamp=STAMP, makes_arrays=True)
 def finish(box, mailbox, told):  # type: ignore[no-untyped-def]
-    """Do what helpers have not begun; keep what results show, while they end; and as `shards_team.conclude`.
+    """Do what helpers have not begun; keep what results show, while they end; and as `shards_team_kernels.conclude`.
 
     CRAMPED if windows need room first: then call it again.
     """

@@ -57,7 +57,8 @@ class Lane(ABC):
         self._ends = np.empty((2, n), np.int32)
         self._used = np.empty((n, 3), np.int64)
         """The streams that have rows in a batch."""
-        self.events = 0
+        self.events = self._largest = 0
+        """Of the last batch, and the most since somebody looked."""
         self._held: list[Any] = []
         """The columns of a batch, by stream."""
         self._versions: list[int] = []
@@ -88,6 +89,13 @@ class Lane(ABC):
             self.times = np.empty(most, np.int64)
             self._tell({kernels.TIMES: self.times})
         self._box[kernels.MOST] = most
+
+    def review(self) -> None:
+        """Give room back that a large batch has left, if an eighth of it was enough since the last call."""
+        if int(self._box[kernels.MOST]) > max(self._engine.batch_size, 8 * self._largest):
+            self._widen(max(self._engine.batch_size, 2 * self._largest))
+            self._lowwater.shrink()
+        self._largest = 0
 
     def _crowded(self) -> bool:
         """A batch has too many events; whether there is room for them now."""
@@ -240,9 +248,9 @@ class RouterLane(Lane):
         while stage != kernels.DONE:
             self._assist(stage, ring)
             stage = kernels.process(box)
-        router.taken(
-            self.before[0].astype(np.int32), self._marks[: self.events], self._lowwater.counts.copy()
-        )
+        self._largest = max(self._largest, self.events)
+        floor, counts = self.before[0].astype(np.int32), self._lowwater.counts.copy()
+        router.taken(floor, self._marks[: self.events], counts, self.portions)
         self._held = []
 
     def _assist(self, stage: int, ring: int) -> None:

@@ -109,6 +109,10 @@ class LowWater:
             self._marks = np.empty((1 << (events - 1).bit_length(), self._table.shape[1]), np.int32)
         return self._marks
 
+    def shrink(self) -> None:
+        """Give back the room for marks."""
+        self._marks = np.empty((0, self._table.shape[1]), np.int32)
+
     @property
     def table(self) -> Int64s:
         """The streams' windows as kernels know them; always the same array."""

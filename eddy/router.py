@@ -213,15 +213,20 @@ class Router(Tracks):
         """Whether the next batch gives memory back."""
         return (self._batches + 1) % REVIEW == 0 or self.leaves.reviews_next
 
-    def taken(self, floor: NDArray[np.int32], marks: NDArray[np.int32], counts: NDArray[np.int64]) -> None:
-        """Kernels have done a batch, from `begin` to `run`: ``floor`` was before it, ``counts`` are after it."""
+    def taken(
+        self, floor: NDArray[np.int32], marks: NDArray[np.int32], counts: NDArray[np.int64], portions: int
+    ) -> None:
+        """Kernels have done a batch, from `begin` to `run`, in so many portions.
+
+        ``floor`` was before it, ``counts`` are after it.
+        """
         self.floor, self.newest = floor.reshape(1, -1), counts
         self.marks = self._batch = marks
         self._stacked = None
         self._batches += 1
         self.leaves.batches += 1
         if self.suspension is not None:
-            self.suspension.passed()
+            self.suspension.passed(portions)
 
     @property
     def at_ease(self) -> bool:

@@ -29,7 +29,8 @@ from eddy.shards_deal import Deal
 from eddy.shards_fast import Fast, ordinary
 from eddy.shards_layout import FIRST_KEPT, SENT
 from eddy.shards_stream import CrewStream
-from eddy.shards_team import FEW, Team
+from eddy.shards_team import Team
+from eddy.shards_team_kernels import FEW
 from eddy.tracks import RESULT_RINGS
 from eddy.types import Array
 from eddy.windows import Unbounded
@@ -54,8 +55,8 @@ class Crew:
         self._engine = engine
         self.portion = engine.batch_size
         """Events that are joined at a time."""
-        self.most = 0
-        """Events of the largest batch that kernels should have room for."""
+        self.most = self._largest = 0
+        """Events of the largest batch that kernels should have room for, and of the largest since the last review."""
         self.deal = Deal(partitioning)
         bounded = [n for n, s in engine.query.streams.items() if not isinstance(s.window, Unbounded)]
         self.given = [engine.query.names.index(name) for name in bounded]
@@ -120,7 +121,8 @@ class Crew:
 
     @property
     def nbytes(self) -> int:
-        return sum(shard.router.nbytes for shard in self.shards)
+        fast = 0 if self._fast is None else self._fast.nbytes
+        return fast + sum(shard.router.nbytes for shard in self.shards)
 
     def rouse(self) -> None:
         """A push begins: helpers should be awake when there is something to do, if it may be worth their while."""
@@ -146,6 +148,8 @@ class Crew:
             fast.streams[:, :, FIRST_KEPT] = self.kept[0]
             return
         self.settle()
+        if fast is not None:
+            self.most, self._largest = self._largest, 0
         for shard, oldest in zip(self.shards, self.kept[0].tolist(), strict=True):
             for stream in shard.engine._streams:
                 stream.payload.retain_from(oldest[stream.number])
@@ -265,7 +269,7 @@ class Crew:
     def widen(self, events: int) -> None:
         """Let kernels have room for batches of so many events, from now on."""
         self.settle()
-        self.most = 1 << (events - 1).bit_length()
+        self.most = max(self.most, 1 << (events - 1).bit_length())
         self.begun = self._engine._numbers.lows.copy(), self._engine._numbers.counts.copy()
         self._fast = Fast(self, self.most)
 
@@ -279,6 +283,7 @@ class Crew:
         """Kernels have done a batch, or could not begin it in some shards; ``parts`` are made for these only."""
         assert self._fast is not None
         self.marks, self._told = marks, told
+        self._largest = max(self._largest, 1 << (len(marks) - 1).bit_length())
         self.newest = self._engine._lowwater.counts.copy()
         self._made, untouched = self._fast.complete(made, told)
         if untouched:

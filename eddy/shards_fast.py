@@ -7,13 +7,13 @@ alone. Else, and for the odd batch that needs more room, shards go the long way 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eddy import shards_layout as kernels
-from eddy import shards_team as team
+from eddy import shards_team_kernels as team
 from eddy.intake import Part
 from eddy.marks import ROW
 from eddy.shards_deal_kernels import look_up
@@ -72,6 +72,7 @@ class Fast:
         self._numbers = np.empty((k, n, portion + 1), np.int64)
         self._keys = np.empty((k, n, width - kernels.KEYS, portion + 1), np.int64)
         self._cuts = np.zeros((-(-most // portion) + 1, n), np.int64)
+        self._ranks_held: list[Array] = []
         self._held: list[object] = []
         """What the tables name by address or handle."""
         self.parts = np.zeros((n, kernels.PART_KEYS + width - kernels.KEYS), np.int64)
@@ -89,6 +90,12 @@ class Fast:
         box[team.PARTS], box[team.PART] = self.parts.ctypes.data, self.parts.shape[1]
         box[team.DIMENSIONS], box[team.DIMENSION] = self._dimensions.ctypes.data, self._dimensions.shape[1]
         box[team.WIDTH], box[team.LENGTH], box[team.CUTS] = n, width, self._cuts.ctypes.data
+
+    @property
+    def nbytes(self) -> int:
+        """Room for batches: what shards hold between them is their own."""
+        rooms: list[NDArray[Any]] = [self._marks, self._events, self._numbers, self._keys, self._cuts]
+        return sum(room.nbytes for room in (*rooms, *self._ranks_held))
 
     def _grid(self) -> Array:
         """The dimensions of each stream."""
@@ -147,13 +154,14 @@ class Fast:
             return None
         lows, counts = self.crew.begun
         low, stop = int(lows[s]), int(counts[s])
-        slots = 1 << int(stop - low + 2 * self.most + 1).bit_length()
+        slots = 1 << int(stop - low + self.most + 1).bit_length()
         base = shard.engine._lowwater
         rows = np.arange(base.lows[s], base.counts[s])
         numbers = shard.numbers(s, rows)
         whole = np.arange(low, stop + 1)
         ranks = np.empty(slots, np.int32)
         ranks[whole & (slots - 1)] = base.lows[s] + np.searchsorted(numbers, whole)
+        self._ranks_held.append(ranks)
         return ranks
 
     # -- a batch ---------------------------------------------------------------------------------------------------

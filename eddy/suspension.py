@@ -236,9 +236,9 @@ class Suspension:
         """Whether nothing is to be done in the next batch, nor at its beginning."""
         return self._asleep > 1 and self._loaded
 
-    def passed(self) -> None:
-        """A batch has passed while nothing was to be done."""
-        self._asleep -= 1
+    def passed(self, batches: int) -> None:
+        """So many batches have passed while nothing was to be done."""
+        self._asleep = max(1, self._asleep - batches)
 
     def _wake_up(self) -> None:
         for unit in self.units:

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import eddy
-from eddy.shards_team import COUNT, DONE
+from eddy.shards_team_kernels import COUNT, DONE
 from policies import Ghm, Jisc, Mns, ParallelTrack, Routing
 from stairs import Stair
 from stairs.hole_kernels import place

@@ -10,7 +10,7 @@ import pytest
 
 import eddy
 from eddy.history import History
-from eddy.shards_team import ASLEEP, BACK, COUNT, DONE, FEW, FRONT, OFF, TAKEN
+from eddy.shards_team_kernels import ASLEEP, BACK, COUNT, DONE, FEW, FRONT, OFF, TAKEN
 from tests.test_threads import engine
 
 WINDOWS = [eddy.Rows(900), eddy.Tumbling(rows=700), eddy.Range(60), eddy.Tumbling(time=90), eddy.Unbounded()]

@@ -1,0 +1,147 @@
+"""Threads join a push larger than a batch in portions: results are those of one thread, and the short way is taken."""
+
+from __future__ import annotations
+
+from unittest import mock
+
+import numpy as np
+import pytest
+
+import eddy
+from eddy.express import Express
+from eddy.express_crew import CrewLane
+from eddy.shards import REVIEW
+from eddy.shards_layout import CAPACITY, FIRST_KEPT, NEXT_ROW
+from eddy.shards_team_kernels import COUNT, DONE, LED, OFF, READY
+from tests.test_threads import engine
+
+WINDOWS = [eddy.Rows(300), eddy.Range(200), eddy.Tumbling(rows=150), eddy.Unbounded()]
+
+
+@pytest.fixture
+def taken(monkeypatch):
+    """The pushes that have taken the short way."""
+    pushes, push = [], Express.push
+
+    def counted(self, batches):
+        result = push(self, batches)
+        if result is not None:
+            pushes.append(self._engine)
+        return result
+
+    monkeypatch.setattr(Express, "push", counted)
+    return pushes
+
+
+def batch_of(random, start, size, span, keys):
+    of, ts = random.integers(0, 3, size), start + np.sort(random.integers(0, span, size))
+    values = random.integers(0, keys, size)
+    return {n: {"ts": ts[of == s], "x": values[of == s]} for s, n in enumerate("ABC")}, int(ts[-1])
+
+
+def latest(result):
+    """The times of the latest events, in the order of the results."""
+    times = result.to_pydict()
+    return [max(row) for row in zip(*(times[f"{n}.ts"] for n in "ABC"), strict=True)]
+
+
+def same(first, second):
+    return sorted(map(tuple, first.rows.tolist())) == sorted(map(tuple, second.rows.tolist()))
+
+
+@pytest.mark.parametrize("window", WINDOWS, ids=str)
+@pytest.mark.parametrize("threads", [2, 3])
+def test_a_push_larger_than_a_batch_is_joined_in_portions(taken, window, threads):
+    """Portions follow each other in every shard, pushes grow and shrink, and results are in the order of one thread."""
+    one, many = engine(window=window, batch_size=512), engine(window=window, batch_size=512, threads=threads)
+    random, now = np.random.default_rng(8), 0
+    for size in (700, 512, 9000, 40, 1025, 30_000, 3, 4096):
+        keys = 60_000 if isinstance(window, eddy.Unbounded) else 400
+        batch, now = batch_of(random, now, size, 900, keys)
+        first, second = one.push_all(batch), many.push_all(batch)
+        assert same(first, second) and latest(first) == latest(second) == sorted(latest(second))
+    assert taken.count(many) == 7  # all but the first, which makes the tables
+    assert many._batches == one._batches
+    assert [s.live for s in many.statistics().stairs] == [s.live for s in one.statistics().stairs]
+
+
+def crowding(count=12):
+    """Times come closer and closer together: rings of times are too small again and again."""
+    random, now = np.random.default_rng(9), 0
+    for turn in range(count):
+        batch, now = batch_of(random, now, 4000, max(60, 4000 >> turn), 5000)
+        yield batch
+
+
+def test_windows_that_grow_in_the_middle_of_a_push_are_given_room():
+    """Shards are at work on the portions before."""
+    one = engine(window=eddy.Range(50), batch_size=256)
+    two = engine(window=eddy.Range(50), batch_size=256, threads=2)
+    give, ready = CrewLane._give_windows_room, []
+
+    def watched(lane):
+        ready.append(int(two._router.team.mailbox[READY]))
+        give(lane)
+
+    with mock.patch.object(CrewLane, "_give_windows_room", watched):
+        for batch in crowding():
+            assert same(one.push_all(batch), two.push_all(batch))
+    assert max(ready) > 0
+
+
+def test_an_error_in_the_middle_of_a_push_leaves_nobody_at_work():
+    """There is no room to be had for windows that have grown; the engine says that it has stopped."""
+    two = engine(window=eddy.Range(50), batch_size=256, threads=2)
+    box = two._router.team.mailbox
+
+    def none(lane):
+        if box[READY]:
+            raise MemoryError("no more")
+        lane._lowwater.resize()
+        lane._watch_windows()
+
+    with mock.patch.object(CrewLane, "_give_windows_room", none), pytest.raises(MemoryError):
+        for batch in crowding():
+            two.push_all(batch)
+    assert box[DONE] == box[COUNT] == 2 and box[OFF] == 1 and box[LED] == -1
+    with pytest.raises(eddy.StateError, match="in the middle of a batch"):
+        two.push_all(batch)
+
+
+@pytest.mark.parametrize("first", [300, 4000])
+def test_windows_that_have_grown_leave_large_pushes_on_the_short_way(taken, first):
+    """Rings of ranks that were made for small windows are made anew when a push and what is live exceed them."""
+    many, random = engine(window=eddy.Rows(50_000), batch_size=512, threads=2), np.random.default_rng(1)
+    for size in [first] * 3 + [16_384] * 12:
+        many.push("A", {"ts": np.zeros(size, np.int64), "x": random.integers(0, 10**6, size)})
+    assert taken.count(many) >= 13
+
+
+def test_shards_forget_rows_that_no_result_can_name():
+    """What they keep is bounded by the windows and the last pushes, however long the feed is."""
+    two, random, now = engine(window=eddy.Rows(300), batch_size=512, threads=2), np.random.default_rng(2), 0
+    for _ in range(60):
+        batch, now = batch_of(random, now, 2000, 900, 400)
+        two.push_all(batch)
+    lines = two._router.fast.streams
+    assert (lines[:, :, NEXT_ROW] - lines[:, :, FIRST_KEPT]).max() <= 300 + 4 * 2000
+    assert lines[:, :, CAPACITY].max() <= 16_384
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_what_a_huge_push_took_is_given_back(threads):
+    """Some hundred small pushes later there is no trace of it."""
+    many, random, now = (
+        engine(window=eddy.Rows(300), batch_size=512, threads=threads),
+        np.random.default_rng(3),
+        0,
+    )
+    for size in (2000, 2000, 200_000):
+        batch, now = batch_of(random, now, size, 900, 4000)
+        many.push_all(batch)
+    held = many.statistics().bytes
+    for _ in range(2 * REVIEW + 2):
+        batch, now = batch_of(random, now, 600, 90, 4000)
+        many.push_all(batch)
+    assert many._router.fast.most <= 1024 if threads > 1 else len(many._express._lane.order) <= 2048
+    assert many.statistics().bytes < held / 8
