@@ -256,10 +256,10 @@ class Eddy:
             self._change(plan)
             self._steering.ledger.close(self._events, self._seconds)
 
-    def _change(self, plan: Plan) -> Callable[[], float]:
-        """Change to another plan; returns what tells how long the migration takes."""
+    def _change(self, plan: Plan, must: bool = False) -> Callable[[], float]:
+        """Change to another plan, which it ``must``: see `Migrations.begin`. Returns what its seconds are."""
         self._workshop.check(self.feedback, plan)
-        seconds = self._changes.begin(plan)
+        seconds = self._changes.begin(plan, must)
         self._plan = plan
         self._migrations += 1
         return seconds

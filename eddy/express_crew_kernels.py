@@ -111,7 +111,7 @@ def _turn(lines, kept, lows):  # type: ignore[no-untyped-def]
             for i in range(last):
                 kept[i, c, s] = kept[i + 1, c, s]
             kept[last, c, s] = lows[c, s]
-            lines[c, s, FIRST_KEPT] = kept[0, c, s]
+            lines[c, s, FIRST_KEPT] = max(lines[c, s, FIRST_KEPT], kept[0, c, s])
 
 
 @kernel(nb.boolean(nb.int64[::1], nb.int64), stamp=STAMP, makes_arrays=True)

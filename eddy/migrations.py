@@ -87,14 +87,18 @@ class Migrations:
 
     # -- beginning -------------------------------------------------------------------------------------------------
 
-    def begin(self, plan: Plan) -> Callable[[], float]:
-        """Change to a plan; where that fails before anything has changed, nothing has. Returns what its seconds are."""
+    def begin(self, plan: Plan, must: bool = False) -> Callable[[], float]:
+        """Change to a plan; where that fails before anything has changed, nothing has. Returns what its seconds are.
+
+        A shard ``must`` where others have the plan already: it takes over without the technique then, with holes.
+        """
         engine = self._engine
         change, tracks = self._change(plan), engine._router.tracks
         self._changes.append(change)
         try:
             unchanged = lambda: engine._router.tracks is tracks  # noqa: E731
-            self._pump(change, engine.migration.begin, unchanged, "The plan is as it was")
+            call = self._begin_anyway if must else engine.migration.begin
+            self._pump(change, call, unchanged, "The plan is as it was")
         except BaseException as error:
             self._changes.remove(change)
             if engine._router.tracks is not tracks:
@@ -103,6 +107,17 @@ class Migrations:
         for other in self._changes[:-1]:
             other.boxed = None  # a black box for a plan that nobody wants any more
         return lambda: change.chronicle.seconds
+
+    def _begin_anyway(self, change: Change) -> None:
+        technique, tracks = self._engine.migration, self._engine._router.tracks
+        try:
+            technique.begin(change)
+        except Exception as error:
+            if not is_own(error):
+                raise
+            self._engine._faults.note("migration", technique, error)
+            if self._engine._router.tracks is tracks:
+                change.shift()
 
     def resume(self) -> None:
         """After loading a snapshot, composites are holes: that is a change under way, to the plan itself."""

@@ -86,8 +86,8 @@ class Payload:
         live = self.next_row + n - self.low
         if live > self._peak:
             self._peak = live
-            if live > self._capacity:
-                self._resize(live)
+        if live > self._capacity:
+            self._resize(live)
 
     @property
     def capacity(self) -> int:

@@ -145,7 +145,8 @@ class Crew:
         else:
             self.kept = np.stack([lows] * (RESULT_RINGS - 1))
         if fast is not None and self._batches % REVIEW:
-            fast.streams[:, :, FIRST_KEPT] = self.kept[0]
+            kept = fast.streams[:, :, FIRST_KEPT]  # a technique may have left fewer rows than there were
+            np.maximum(kept, self.kept[0], out=kept)
             return
         self.settle()
         if fast is not None:

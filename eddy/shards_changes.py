@@ -9,7 +9,6 @@ from attrs import evolve
 
 from eddy.box import Batch
 from eddy.errors import PolicyError
-from eddy.faults import stopped
 from eddy.plan import Plan
 from eddy.result import Result
 from eddy.shards import Crew
@@ -57,7 +56,7 @@ class CrewChanges:
         for changes in self._each:
             changes.check_none_held()
 
-    def begin(self, plan: Plan) -> Callable[[], float]:
+    def begin(self, plan: Plan, must: bool = False) -> Callable[[], float]:
         """Change every shard's plan; returns what tells how long that takes all of them."""
         self._crew.settle()
         self._engine._handout.seal()  # a technique may put other rows in place of those that results still name
@@ -66,11 +65,8 @@ class CrewChanges:
             for shard in self._crew.shards:
                 shard.engine._events, shard.engine._loaded = self._engine._events, self._engine._loaded
                 shard.engine._batches = self._engine._batches
-                each.append(shard.engine._change(plan))
-        except PolicyError as error:
-            if each:  # some shards have the new plan
-                self._engine._broken = error
-                raise stopped("migration", self._engine.migration, error) from error
+                each.append(shard.engine._change(plan, must=bool(each)))
+        except PolicyError:  # the first shard, and nothing has changed
             raise
         except BaseException as error:
             self._engine._broken = error

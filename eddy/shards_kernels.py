@@ -194,6 +194,9 @@ def step(shard, parts, marks, base, last):  # type: ignore[no-untyped-def]
             )  # the ring for results, whether or not there will be any
             for s in range(n):
                 set_long(shard[BEFORE_PUSH], s, table[LOW, s])
+            if marks.shape[0] == 0:
+                shard[STATUS] = DONE
+                return
         if not _roomy(shard, table, lines):
             shard[STATUS] = CRAMPED
             return

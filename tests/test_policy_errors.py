@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import eddy
-from policies import HybMig, Jisc, Mns, Routing
+from policies import HybMig, Jisc, Migration, Mns, Routing
 from tests.test_policy_objects import batches, query
 
 PLANS = ("(A B) C", "A (B C)")
@@ -252,3 +252,33 @@ def test_an_error_of_a_feedback_policy_stops_no_batch(kind, threads):
     assert told and all(text.startswith("the feedback policy Failing raised ") for text in told)
     assert "This batch was not taken: push it again" in told[0]
     assert made.statistics().feedback.policy == "Failing"
+
+
+def test_a_shard_follows_the_others_where_begin_fails_in_it():
+    """Some have the new plan by then: it takes over with holes, nothing is lost, and the next push tells."""
+
+    class Flaky(Migration):
+        calls = 0
+
+        def begin(self, change):
+            Flaky.calls += 1
+            if Flaky.calls == 2:
+                raise RuntimeError("boom")
+            super().begin(change)
+
+        def work(self, change):
+            pass
+
+    declared = {n: eddy.Stream({"k": "int64"}, window=eddy.Rows(500)) for n in "ABC"}
+    query = eddy.Query(declared, where=["A.k = B.k", "B.k = C.k"])
+    one, two = (
+        eddy.Eddy(query, plan="(A B) C"),
+        eddy.Eddy(query, plan="(A B) C", threads=2, migration=Flaky()),
+    )
+    batch = {n: {"k": np.arange(2000) % 300} for n in "ABC"}
+    for each in (one, two):
+        each.push_all(batch)
+        each.migrate("A (B C)")
+    with pytest.raises(eddy.PolicyError, match="Flaky raised RuntimeError: boom"):
+        two.push_all(batch)
+    assert two.plan == one.plan == "A (B C)" and len(two.push_all(batch)) == len(one.push_all(batch)) > 0

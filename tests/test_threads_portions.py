@@ -13,6 +13,7 @@ from eddy.express_crew import CrewLane
 from eddy.shards import REVIEW
 from eddy.shards_layout import CAPACITY, FIRST_KEPT, NEXT_ROW
 from eddy.shards_team_kernels import COUNT, DONE, LED, OFF, READY
+from policies import Gpt
 from tests.test_threads import engine
 
 WINDOWS = [eddy.Rows(300), eddy.Range(200), eddy.Tumbling(rows=150), eddy.Unbounded()]
@@ -145,3 +146,55 @@ def test_what_a_huge_push_took_is_given_back(threads):
         many.push_all(batch)
     assert many._router.fast.most <= 1024 if threads > 1 else len(many._express._lane.order) <= 2048
     assert many.statistics().bytes < held / 8
+
+
+@pytest.mark.parametrize("nothing", [{}, {"A": {"ts": [], "x": []}}], ids=["no batch", "no row"])
+@pytest.mark.parametrize("plan", ["stems", "(C B) A"])
+def test_an_empty_push_after_a_plan_change_changes_nothing(plan, nothing):
+    """It has no last event whose marks would say what is live: results were lost, or the push never ended."""
+    for _ in range(8):
+        one, two = engine(window=eddy.Rows(40)), engine(window=eddy.Rows(40), threads=2)
+        rows = {"ts": list(range(100)), "x": list(range(100))}
+        for each in (one, two):
+            for change in ("A (B C)", plan):
+                each.migrate(change)
+                for name in "ABC":
+                    each.push(name, rows)
+            assert len(each.push_all(nothing)) == 0
+        last = {"ts": [101, 102, 103], "x": [1, 2, 99]}
+        assert len(one.push("C", last)) == len(two.push("C", last)) == 1
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_shards_may_hold_less_after_a_change_of_plan(seed):
+    """A black box that takes over has fewer rows than results of earlier pushes could name, and no more are kept."""
+    windows = {"A": 10, "B": 10, "C": 150}
+    streams = {
+        name: eddy.Stream({"ts": "int64", "k": "int64", "j": "int64"}, window=eddy.Range(width))
+        for name, width in windows.items()
+    }
+    query = eddy.Query(streams, where=["A.k = B.k", "B.j = C.j"])
+    one, two = (
+        eddy.Eddy(query, plan="(A B) C", threads=threads, batch_size=1024, migration=Gpt())
+        for threads in (1, 2)
+    )
+    random, now = np.random.default_rng(seed), 0
+    for sizes, plan in (
+        ({"B": 1500, "C": 3000}, "stems"),
+        ({"A": 5, "B": 5}, "(A B) C"),
+        ({"A": 1500}, None),
+        ({"A": 1100, "B": 3000}, None),
+    ):
+        batch = {
+            name: {
+                "ts": (now + np.arange(size) // 3).tolist(),
+                "k": random.integers(0, 40, size).tolist(),
+                "j": random.integers(0, 40, size).tolist(),
+            }
+            for name, size in sizes.items()
+        }
+        now += max(sizes.values()) // 3
+        assert same(one.push_all(batch), two.push_all(batch))
+        if plan is not None:
+            one.migrate(plan)
+            two.migrate(plan)
