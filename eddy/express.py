@@ -49,10 +49,7 @@ class Express:
             return None
         if lane is None or not lane.fits():
             self._lane, lane, opened = None, self._open(), True
-        if lane is None:
-            return None
-        if engine._router.reviews_next:
-            lane.review()
+        if lane is None or engine._router.reviews_next:
             return None
         handles, held = _handles(lane, batches)
         now = engine._intake.now
@@ -74,8 +71,8 @@ class Express:
 
     @property
     def nbytes(self) -> int:
-        """Arrays that it holds for itself."""
-        return 0 if self._lane is None else self._lane.nbytes
+        """Arrays that it holds for itself; a lane that fits no more is as good as gone."""
+        return 0 if self._lane is None or not self._lane.fits() else self._lane.nbytes
 
     def _open(self) -> Lane | None:
         """A lane, if the engine is in its ordinary state now."""
@@ -114,6 +111,7 @@ class Express:
             lane.give_up()
             engine._broken = error
             raise
+        lane.review()
         engine._events += m
         engine._batches += lane.portions
         engine._results += result.count

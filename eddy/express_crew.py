@@ -31,6 +31,9 @@ class CrewLane(Lane):
     def fits(self) -> bool:
         return self._router.fast is self._fast and super().fits()
 
+    def review(self) -> None:
+        """Tables are made anew, with room for what is usual, by the crew."""
+
     def rouse(self) -> None:
         self._router.rouse()
 

@@ -20,6 +20,9 @@ NDARRAY = id(np.ndarray)
 LARGEST = 1 << 20
 """Events of a push that kernels take at once: their results have to be held together."""
 
+REVIEW = 64
+"""Batches between two looks at whether there is too much room."""
+
 EARLIEST = int(np.iinfo(np.int64).min)
 
 
@@ -57,8 +60,8 @@ class Lane(ABC):
         self._ends = np.empty((2, n), np.int32)
         self._used = np.empty((n, 3), np.int64)
         """The streams that have rows in a batch."""
-        self.events = self._largest = 0
-        """Of the last batch, and the most since somebody looked."""
+        self.events = self._largest = self._batches = 0
+        """Of the last batch, and the most since somebody looked; and batches since then."""
         self._held: list[Any] = []
         """The columns of a batch, by stream."""
         self._versions: list[int] = []
@@ -91,11 +94,16 @@ class Lane(ABC):
         self._box[kernels.MOST] = most
 
     def review(self) -> None:
-        """Give room back that a large batch has left, if an eighth of it was enough since the last call."""
-        if int(self._box[kernels.MOST]) > max(self._engine.batch_size, 8 * self._largest):
-            self._widen(max(self._engine.batch_size, 2 * self._largest))
+        """A batch is done: now and then give room back that a large one has left, if an eighth of it was enough."""
+        self._largest = max(self._largest, self.events)
+        self._batches += 1
+        if self._batches < REVIEW:
+            return
+        usual = max(1, min(self._engine.batch_size, LARGEST))
+        if len(self.order) > max(usual, 8 * self._largest):
+            self._widen(max(usual, 2 * self._largest))
             self._lowwater.shrink()
-        self._largest = 0
+        self._batches = self._largest = 0
 
     def _crowded(self) -> bool:
         """A batch has too many events; whether there is room for them now."""
@@ -248,7 +256,6 @@ class RouterLane(Lane):
         while stage != kernels.DONE:
             self._assist(stage, ring)
             stage = kernels.process(box)
-        self._largest = max(self._largest, self.events)
         floor, counts = self.before[0].astype(np.int32), self._lowwater.counts.copy()
         router.taken(floor, self._marks[: self.events], counts, self.portions)
         self._held = []

@@ -150,6 +150,8 @@ class Crew:
             return
         self.settle()
         if fast is not None:
+            if self._largest < self.most:
+                self._engine._lowwater.shrink()
             self.most, self._largest = self._largest, 0
         for shard, oldest in zip(self.shards, self.kept[0].tolist(), strict=True):
             for stream in shard.engine._streams:

@@ -158,6 +158,8 @@ class Feed:
 
 PACES = [(0,), (0, 0, 0, 1), (0, 1), (0, 1, 2, 7), (1,), (3, 20)]
 FIRST_ROWS = [0, 0, 0, 0, 2**31 - 30, 2**32 - 30, 2**32 + 2**31 - 30]
+EMPTY = 4
+"""How often a push without a row comes in between, in percent."""
 SIZES = {"single": [1], "small": [1, 2, 3, 5], "runs": [1, 4, 12, 25], "slices": [2, 6, 20, 40]}
 
 
@@ -184,6 +186,8 @@ def steps(pick, made, events, sizes, doors=("push", "push_all"), rows=None, pace
             done.append(("restart",))
         if odds["rejects"] and pick.chance(odds["rejects"]):
             done.append(("reject", pick.choice(list(BAD)), pick.choice(names)))
+        if pick.chance(EMPTY):
+            done.append(("push", pick.choice(names), []))
         size = pick.choice(sizes)
         if pick.choice(doors) == "push_all":
             done.append(("push_all", feed.slice(pick.some(names), size)))
