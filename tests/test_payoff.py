@@ -141,10 +141,10 @@ def test_while_all_edges_rest_batches_take_the_short_way():
     suspension, short, judged = engine._router.suspension, 0, 0
     passed = suspension.passed
 
-    def counted():
+    def counted(batches):
         nonlocal short
-        short += 1
-        passed()
+        short += batches
+        passed(batches)
 
     suspension.passed = counted
     rng = np.random.default_rng(8)
@@ -153,6 +153,21 @@ def test_while_all_edges_rest_batches_take_the_short_way():
         assert len(engine.push_all(rows)) == len(plain.push_all(rows))
         judged += suspension.watching
     assert short > 150 and 4 < judged < 100
+
+
+def test_a_push_of_many_portions_passes_as_many_batches_while_edges_rest():
+    """Else a policy would sleep longer, the larger pushes are."""
+    engine = eddy.Eddy(query_of(5), plan="(A B) C", feedback=Mns(), batch_size=60)
+    suspension, rng = engine._router.suspension, np.random.default_rng(8)
+    for batch in range(400):
+        asleep = suspension._asleep
+        size = 100 if suspension.asleep and asleep > 8 else 20
+        rows = {s: {"ts": np.full(size, batch), "k": rng.integers(0, 20, size)} for s in "ABC"}
+        engine.push_all(rows)
+        if size == 100 and engine._express._lane is not None and suspension._asleep:
+            assert suspension._asleep == asleep - 5
+            return
+    raise AssertionError("no push of many portions came while all edges rested")
 
 
 def test_what_waits_at_an_edge_that_rests_is_let_go_little_by_little(monkeypatch):
