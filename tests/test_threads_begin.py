@@ -106,10 +106,10 @@ def test_helpers_that_sleep_are_called():
 
 
 def test_every_shard_is_taken_once_from_one_end_or_the_other():
-    """Who leads begins at the back, and takes what helpers leave."""
+    """Who leads begins at the back, and takes what helpers leave: those too that are still awake when few rows come."""
     two = engine(window=eddy.Rows(900), threads=3)
     for batch in batches(40, seed=6):
         two.push_all(batch)
         box = two._router.team.mailbox
         assert box[FRONT] + box[BACK] == box[COUNT] == box[DONE] == 3
-        assert box[TAKEN] >= 3 and (box[BACK] == 3 or sum(len(c["x"]) for c in batch.values()) >= FEW)
+        assert box[TAKEN] >= 3
