@@ -99,7 +99,7 @@ class Lane(ABC):
         self._batches += 1
         if self._batches < REVIEW:
             return
-        usual = max(1, min(self._engine.batch_size, LARGEST))
+        usual = min(self._engine.batch_size, LARGEST)
         if len(self.order) > max(usual, 8 * self._largest):
             self._widen(max(usual, 2 * self._largest))
             self._lowwater.shrink()

@@ -183,10 +183,6 @@ class Fast:
             flat[at : at + len(keys)] = keys
         self._flat[:] = flat
         look_up(self.parts)
-        self.call(marks, lows, ring)
-
-    def call(self, marks: NDArray[np.int32], lows: Array, ring: int) -> None:
-        """Let the helpers begin with a batch whose parts are written down."""
         self.turn(ring)
         box = self.crew.team.mailbox
         box[team.MARKS : team.BASE + 1] = address_of(marks), len(marks), len(self.parts), address_of(lows)

@@ -91,13 +91,18 @@ def test_a_stair_that_is_visited_by_two_keys_is_two():
     assert steps[1].source == StairId((0, 1), keys[0])
 
 
+def drawn_query(pick, count):
+    """A random query over so many streams."""
+    made = queries.make(pick, count)
+    return make_query(Case(made.streams, made.where, [], cross=made.cross))
+
+
 @given(st.data(), st.integers(3, 6))
 @settings(max_examples=60)
 def test_a_tree_written_as_orderings_is_that_tree(data, count):
     """Each stream visits its sibling, then its parent's, and so on: the same STAIRs by the same steps."""
     pick = Drawn(data.draw)
-    made = queries.make(pick, count)
-    query = make_query(Case(made.streams, made.where, [], cross=made.cross))
+    query = drawn_query(pick, count)
     tree = data.draw(trees(list(query.names)))
     orders = {name: [] for name in query.names}
     for node in joins(tree):
@@ -167,8 +172,7 @@ def test_without_a_predicate_everything_matches():
 def test_every_itinerary_decides_everything_once(data, count):
     """Under any plan, each stream's rows meet every other stream once, and each predicate exactly once."""
     pick = Drawn(data.draw)
-    made = queries.make(pick, count)
-    query = make_query(Case(made.streams, made.where, [], cross=made.cross))
+    query = drawn_query(pick, count)
     routes = table(query, plan(pick, list(query.names)))
     outs = {id(step): stop.out for stop in routes.stops for step in stop.steps}
     order = [stop.out for stop in routes.stops]
