@@ -12,7 +12,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 COMPILED := $(VENV)/.compiled
-KERNELS := $(shell grep -ls numba eddy/*.py stairs/*.py policies/*/*.py)
+KERNELS := $(shell grep -lsr --include='*.py' numba eddy stairs policies)
 MINUTES ?= 1
 ARGS ?=
 

@@ -140,7 +140,7 @@ def measure(found: list[Case]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.
         engine = eddy.Eddy(case.query, plan=case.plan, joins=case.joins)
         while engine.statistics().events < case.warm:
             engine.push_all(next(case.batches))
-        engine._steering.look()
+        engine._state.steering.take_view()
         engines.append(engine)
     seconds: list[list[float]] = [[] for _ in found]
     events, pushed = np.zeros(len(found)), np.zeros(len(found))
@@ -160,7 +160,7 @@ def measure(found: list[Case]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.
 
 def counts(engine: eddy.Eddy, events: float, batches: float) -> npt.NDArray[np.float64]:
     """How often each thing has happened since the engine was last looked at, per event."""
-    view = engine._steering.look()
+    view = engine._state.steering.take_view()
     stored = {frozenset(stair.streams): stair.live for stair in view.stairs}
     found = dict.fromkeys(NAMES, 0.0)
     for step in view.steps:

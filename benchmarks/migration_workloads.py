@@ -9,7 +9,7 @@ import numpy.typing as npt
 from attrs import field, frozen
 
 from benchmarks.workloads import Chunk, Workload
-from eddy import plan
+from eddy.plan import plan
 
 LETTERS = "".join(chr(c) for c in range(65, 0x180) if chr(c).isalpha())
 """Names for more streams than the alphabet has letters."""

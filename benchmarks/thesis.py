@@ -48,7 +48,7 @@ class Side:
     results: int = field(default=0)
 
     def __attrs_post_init__(self) -> None:
-        steering: Any = self.engine._steering
+        steering: Any = self.engine._state.steering
         decide = steering.decide
 
         def timed() -> None:

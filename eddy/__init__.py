@@ -4,18 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from eddy.waiting import Waiting
+from eddy.progress import Waiting
 
 with Waiting("Compiling the kernels of joins, once: about a minute"):
     from eddy.compiling import compile_kernels
-    from eddy.decisions import Decision
-    from eddy.engine import Eddy
-    from eddy.errors import BatchError, EddyError, PlanError, PolicyError, QueryError, StateError
-    from eddy.explanation import Explanation
-    from eddy.predicate import predicate
-    from eddy.query import Query, Stream
-    from eddy.result import Result
-    from eddy.sql import sql
+    from eddy.engine.eddy import Eddy
+    from eddy.errors import (
+        BatchError,
+        EddyError,
+        OrderError,
+        PlanError,
+        PolicyError,
+        PolicyWarning,
+        QueryError,
+        StateError,
+    )
+    from eddy.inspect.explanation import Explanation
+    from eddy.query.own_aggregate import Aggregate
+    from eddy.query.predicate import predicate
+    from eddy.query.query import Query, Stream
+    from eddy.query.sql import sql
+    from eddy.query.windows import Range, Rows, Tumbling, Unbounded
+    from eddy.results.result import Result
     from eddy.statistics import (
         EdgeStatistics,
         FeedbackStatistics,
@@ -25,7 +35,7 @@ with Waiting("Compiling the kernels of joins, once: about a minute"):
         StreamStatistics,
         TrackStatistics,
     )
-    from eddy.windows import Range, Rows, Tumbling, Unbounded
+    from eddy.steering.decisions import Decision
 
 if TYPE_CHECKING:
     from eddy import spark as spark
@@ -33,6 +43,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Aggregate",
     "BatchError",
     "Decision",
     "Eddy",
@@ -41,8 +52,10 @@ __all__ = [
     "Explanation",
     "FeedbackStatistics",
     "MigrationStatistics",
+    "OrderError",
     "PlanError",
     "PolicyError",
+    "PolicyWarning",
     "Query",
     "QueryError",
     "Range",

@@ -57,12 +57,12 @@ def _demo(options: argparse.Namespace) -> int:
     if options.synthetic:
         if options.partitions is not None:
             options.parser.error("--partitions is for Spark, and --synthetic runs without it")
-        from eddy.demo import demo
+        from eddy.demo.synthetic import demo
 
         return demo(options.seconds or 20.0, 7 if options.seed is None else options.seed)
     if options.seconds is not None or options.seed is not None:
         options.parser.error("--seconds and --seed are for the made-up streams: add --synthetic")
-    from eddy.demo_flights import PARTITIONS, flights
+    from eddy.demo.flights import PARTITIONS, flights
 
     return flights(partitions=options.partitions or PARTITIONS)
 

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import importlib
 
-from eddy.waiting import Waiting
+from eddy.progress import Waiting
 
 WITH_KERNELS = (
-    "eddy.chain",
-    "eddy.express_crew",
-    "eddy.groups",
-    "eddy.partition_choice",
-    "eddy.shards",
-    "eddy.standing",
-    "eddy.suspension",
+    "eddy.difference.chain",
+    "eddy.threads.fast",
+    "eddy.aggregate.groups",
+    "eddy.partition.choice",
+    "eddy.threads.crew",
+    "eddy.results.withdrawals",
+    "eddy.feedback.suspension",
     "policies.routing.auto",
     "policies.routing.card",
 )

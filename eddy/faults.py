@@ -1,15 +1,20 @@
 """Errors of migration and feedback policies, which come in the middle of a batch.
 
-What such a policy does or leaves undone never changes a result. So a batch goes on without it, and is whole; the error
-is kept, and raised by the next push, before that takes anything in.
+What such a policy does or leaves undone never changes a result. So a batch goes on without it, and is whole. At the end
+of the call, when its results are safe, the error is told by a `PolicyWarning`; and it is kept, and raised by the next
+push, before that takes anything in. There may be no next one: so it is shown by `statistics` and `explain`, too.
 """
 
 from __future__ import annotations
 
+import contextlib
+import inspect
+import sys
+import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from eddy.errors import PolicyError, StateError
+from eddy.errors import PolicyError, PolicyWarning, StateError
 from policies import Feedback
 
 if TYPE_CHECKING:
@@ -19,6 +24,8 @@ T = TypeVar("T")
 
 OURS = ("eddy", "stairs")
 """Packages whose code a policy calls."""
+LIBRARY = (*OURS, "policies")
+"""Packages whose lines are not the caller's."""
 WAY_OUT = {
     "migration": "settle() finishes the plan change without it",
     "feedback": "it is asked again in time",
@@ -30,26 +37,61 @@ class Faults:
 
     def __init__(self) -> None:
         self._error: PolicyError | None = None
+        self._what = ""
+        self.untold = False
+        """Whether nobody was warned of it yet."""
 
     @property
-    def waiting(self) -> bool:
-        """Whether there is one."""
-        return self._error is not None
+    def waiting(self) -> str | None:
+        """What there is, if the next push is going to raise it."""
+        return self._what if self._error is not None else None
 
     def note(self, kind: str, policy: object, error: Exception) -> None:
         """Keep it for the next push."""
         if self._error is None:
+            self._what = named(kind, policy, error)
             self._error = PolicyError(
-                f"{named(kind, policy, error)}. That was in the last push, and nothing of it is lost. This batch was "
-                f"not taken: push it again; {WAY_OUT[kind]}"
+                f"{self._what}. That was in the last call, and nothing is lost by it. This batch was not taken: "
+                f"push it again; {WAY_OUT[kind]}"
             )
             self._error.__cause__ = error
+            self.untold = True
+
+    def warn(self) -> None:
+        """Warn of it, once; to be called when a call is done, and nothing can be lost by what a warning may lead to.
+
+        Where warnings are errors the caller must still get his results: then it is shown as an error that nobody has
+        caught.
+        """
+        if self._error is None or not self.untold:
+            return
+        self.untold = False
+        warning = PolicyWarning(f"{self._what}. Nothing is lost by it; the next push raises it")
+        warning.__cause__ = self._error.__cause__
+        try:
+            warnings.warn(warning, stacklevel=_depth())
+        except Exception as error:
+            with contextlib.suppress(Exception):
+                sys.excepthook(type(error), error, error.__traceback__)
 
     def tell(self) -> None:
         """Raise it, once. Nothing of the push may have been taken in."""
         if self._error is not None:
-            error, self._error = self._error, None
+            error, self._error, self.untold = self._error, None, False
             raise error
+
+
+def _depth() -> int:
+    """How far from here the line is from which the library was called, as `warnings.warn` counts it in its caller."""
+    depth, here = 0, inspect.currentframe()
+    frame = None if here is None else here.f_back
+    while frame is not None and frame.f_back is not None and _package(frame.f_globals) in LIBRARY:
+        depth, frame = depth + 1, frame.f_back
+    return depth + 1
+
+
+def _package(names: dict[str, Any]) -> str:
+    return str(names.get("__name__", "")).partition(".")[0]
 
 
 def named(kind: str, policy: object, error: Exception) -> str:
@@ -63,7 +105,7 @@ def is_own(error: BaseException) -> bool:
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
-        if trace.tb_frame.f_globals.get("__name__", "").partition(".")[0] in OURS:
+        if _package(trace.tb_frame.f_globals) in OURS:
             return False
     return isinstance(error, Exception) and not isinstance(error, MemoryError)
 

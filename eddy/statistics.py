@@ -153,6 +153,8 @@ class Statistics:
     """The last 64 migrations that are over, oldest first, and then those under way."""
     feedback: FeedbackStatistics | None = None
     """None where the policy never judges anything."""
+    fault: str | None = None
+    """An error of a migration or feedback policy that the next push is going to raise."""
 
     @property
     def complete(self) -> bool:

@@ -11,7 +11,6 @@ import numba as nb
 import numpy as np
 from numba import carray
 
-from stairs.address import pointer
 from stairs.kernel import kernel
 from stairs.layout import (
     AGES_AT,
@@ -31,6 +30,7 @@ from stairs.layout import (
     USUAL,
     WIDTH,
 )
+from stairs.lowlevel.address import pointer
 from stairs.program_kernels import meta_at, state_at
 from stairs.ring_kernels import reclaim
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
+from stairs.hashing import bucket, mixed
 from stairs.kernel import kernel, part
 from stairs.layout import FLAGS, KEY_HIGH, KEY_LOW, LONGS, LOW, NEXT, SHIFT, STATE, TAIL
-from stairs.probe_kernels import bucket
 
 UNKNOWN, FILLED, HOLE, DEMOTED = 0, 1, 2, 3
 """A demoted key is a hole by choice: it stays one while its rows come and go, until it is asked for."""
@@ -25,10 +25,7 @@ KEYMAP = nb.types.Tuple((LONGS, FLAGS, LONGS))
 def place(keys, states, key):
     """The slot that holds the key, or the empty one where it belongs."""
     mask = np.uint64(keys.shape[0] - 1)
-    mixed = np.uint64(key) ^ (np.uint64(key) >> np.uint64(32))  # keys may differ in their high bits only
-    mixed = mixed * np.uint64(0x9E3779B97F4A7C15)
-    mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xD6E8FEB86659FD93)
-    slot = (mixed ^ (mixed >> np.uint64(32))) & mask
+    slot = mixed(key) & mask
     while states[slot] != UNKNOWN and keys[slot] != key:
         slot = (slot + np.uint64(1)) & mask
     return slot

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
+from stairs.chains import AHEAD, NEAR, following
+from stairs.hashing import bucket, salted
 from stairs.kernel import kernel, part
 from stairs.layout import (
     BASE,
@@ -20,16 +22,13 @@ from stairs.layout import (
     STATE,
     TAIL,
 )
-from stairs.prefetch import prefetch
-from stairs.probe_kernels import AHEAD, NEAR, bucket, following
+from stairs.lowlevel.prefetch import prefetch
 
 
 @part
 def mix(key, other):
     """Two keys in one, 64 bits: different pairs may collide, so a match on a mixed key is verified."""
-    x = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(other)
-    x = (x ^ (x >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
-    return np.int64(x ^ (x >> np.uint64(29)))
+    return np.int64(salted(other, key))
 
 
 @kernel(nb.void(LONGS, LONGS))

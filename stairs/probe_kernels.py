@@ -23,30 +23,16 @@ from typing import Any
 import numba as nb
 import numpy as np
 
-from stairs.flat import get, get_key, put, put_key
+from stairs.chains import AHEAD, NEAR
+from stairs.hashing import bucket_of
 from stairs.kernel import kernel, part
-from stairs.lanes import any_below, consecutive, copy_all
-from stairs.layout import (
-    BASE,
-    KEY_HIGH,
-    KEY_LOW,
-    LANE_BITS,
-    LONGS,
-    LOW,
-    NEXT,
-    RECORDS,
-    ROWS,
-    SHIFT,
-    STATE,
-    TAIL,
-)
-from stairs.prefetch import prefetch
+from stairs.layout import BASE, KEY_HIGH, KEY_LOW, LONGS, LOW, NEXT, RECORDS, ROWS, SHIFT, STATE, TAIL
+from stairs.lowlevel.flat import get, get_key, put, put_key
+from stairs.lowlevel.prefetch import prefetch
+from stairs.match_kernels import behind, shape_of, source_behind, write_link, write_rows
 
 BLOCK, FEW = 512, 3
 """Source entries that take their steps together; when so few are left, each goes to the end of its chain at once."""
-
-AHEAD, NEAR = 64, 1 << 16
-"""How far ahead bucket heads are asked for; no more than NEAR of them are in the cache anyway."""
 
 LINKING = 4
 """The field of a cursor that says whether matches are linked."""
@@ -55,27 +41,42 @@ PROBE = nb.int64(STATE, STATE, STATE, LONGS, LONGS, RECORDS, LONGS, RECORDS)
 
 
 @part
-def bucket_of(key, shift):
-    """Fibonacci hashing of a 64-bit key: the top bits of a product, as many as ``SHIFT`` says (see `layout`)."""
-    top = np.int64((np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(shift & 63))
-    return top & (np.int64(-1) << (shift >> LANE_BITS))
+def enter_block(source, swidth, target, out, start, stop, linking, ordered, waiting):
+    """List the source entries start..stop whose buckets are not empty, with the newest entry of the bucket; how many.
 
-
-@part
-def bucket(low, high, shift):
-    """The same for a key in two halves."""
-    return bucket_of((np.uint64(np.uint32(high)) << np.uint64(32)) | np.uint64(np.uint32(low)), shift)
-
-
-@part
-def following(older, low):
-    """Where a link to ``older`` leads: no further back than just below the low-water id ``low``.
-
-    So that a 32-bit id cannot come round and look live again. This is ``low + max(older - low, -1)`` without a branch,
-    which could not be predicted: compilers make one of ``max``.
+    Every entry is written, and stays if it counts: no branch has to be guessed. ``swidth``: numbers of a source record.
     """
-    ahead = np.int32(older - low)
-    return np.int32(low + (ahead | (ahead >> np.int32(31))))
+    srec, _, sevents, smeta = source
+    trec, theads, _, tmeta = target
+    smask, tmask = srec.shape[0] - 1, trec.shape[0] - 1
+    tlow, tshift, sbase, oshift = np.int32(tmeta[LOW]), tmeta[SHIFT], smeta[BASE], out[3][SHIFT]
+    far, second, active = theads.shape[0] > NEAR, waiting.shape[1], 0
+    for entry in range(start, stop):
+        if far:  # past the end it may be any record, which does no harm
+            later = get_key(srec, ((entry + AHEAD) & smask) * swidth)
+            prefetch(theads, bucket_of(later, tshift))
+        key = get_key(srec, (entry & smask) * swidth)
+        found = get(theads, bucket_of(key, tshift))
+        prefetch(trec, np.int64(found & tmask))
+        offset = np.int32(entry - sbase)
+        put(waiting, active, offset)
+        put(waiting, second + active, found)
+        here = np.int32(found - tlow)
+        if linking:
+            prefetch(out[1], bucket_of(key, oshift))
+        if ordered:
+            here |= get(sevents, np.int64(offset))  # a row that is not kept finds nothing
+        active += np.int64(here >= 0)
+    return active
+
+
+@part
+def close_up(waiting, left, start, stop):
+    """Move what was not reached of the list, start..stop, to behind those that are left; how many these are then."""
+    for a in range(start, stop):
+        waiting[0, left], waiting[1, left] = waiting[0, a], waiting[1, a]
+        left += 1
+    return left
 
 
 def probing(own: int, other: int, ordered: bool) -> Any:
@@ -94,57 +95,23 @@ def probing(own: int, other: int, ordered: bool) -> Any:
         any case, and the tail moves on if it was a match. All loads of a round are independent of each other.
         """
         srec, _, sevents, smeta = source
-        trec, theads, tevents, tmeta = target
+        trec, _, tevents, tmeta = target
         orec, oheads, oevents, ometa = out
         smask, tmask, omask = srec.shape[0] - 1, trec.shape[0] - 1, orec.shape[0] - 1
+        sources = own if own > 0 else srec.shape[1] - ROWS
+        targets = other if own > 0 else trec.shape[1] - ROWS
+        swidth, twidth, owidth = ROWS + sources, ROWS + targets, ROWS + sources + targets
         linking, oshift, olow = cursor[LINKING] != 0, ometa[SHIFT], np.int32(ometa[LOW])
-        fixed = own > 0
-        sources = own if fixed else srec.shape[1] - ROWS
-        targets = other if fixed else trec.shape[1] - ROWS
-        swidth, twidth, owidth, width = (
-            ROWS + sources,
-            ROWS + targets,
-            ROWS + sources + targets,
-            marks.shape[1],
-        )
-        tlow, tbase, shift = np.int32(tmeta[LOW]), np.int32(tmeta[BASE]), tmeta[SHIFT]
-        sbase, obase, tail = smeta[BASE], ometa[BASE], ometa[TAIL]
+        tlow, tbase, sbase = np.int32(tmeta[LOW]), np.int32(tmeta[BASE]), smeta[BASE]
+        obase, tail = ometa[BASE], ometa[TAIL]
         end = min(ometa[LOW] + orec.shape[0], obase + oevents.shape[0])
-        far = theads.shape[0] > NEAR
-        first, newest, second, leaf = streams[0], marks.shape[0] - 1, waiting.shape[1], targets == 1
-        # What a loop stores might be these, for all that the compiler knows, so they are read once, here.
-        last = sources + targets - 1
-        place0, place1, place2, place3 = (
-            place[0],
-            place[min(1, last)],
-            place[min(2, last)],
-            place[min(3, last)],
-        )
-        stream1, stream2 = streams[min(1, targets - 1)], streams[min(2, targets - 1)]
-        # Wide composites whose streams, or places, follow each other are tested, and copied, many columns at once.
-        tested = not fixed and targets >= 4 and consecutive(streams, 0, targets)
-        ours = not fixed and sources >= 4 and consecutive(place, 0, sources)
-        others = not fixed and targets >= 4 and consecutive(place, sources, sources + targets)
+        width, newest, second = marks.shape[1], marks.shape[0] - 1, waiting.shape[1]
+        shape = shape_of(place, streams, sources, targets, own)
         i, stop, active = cursor[0], cursor[1], cursor[2]
         while i < stop or active > 0:
             if active == 0:
                 upto = min(i + BLOCK, stop)
-                for entry in range(i, upto):
-                    if far:  # past the end it may be any record, which does no harm
-                        later = get_key(srec, ((entry + AHEAD) & smask) * swidth)
-                        prefetch(theads, bucket_of(later, shift))
-                    key = get_key(srec, (entry & smask) * swidth)
-                    found = get(theads, bucket_of(key, shift))
-                    prefetch(trec, np.int64(found & tmask))
-                    offset = np.int32(entry - sbase)
-                    put(waiting, active, offset)
-                    put(waiting, second + active, found)
-                    here = np.int32(found - tlow)
-                    if linking:
-                        prefetch(oheads, bucket_of(key, oshift))
-                    if ordered:
-                        here |= get(sevents, np.int64(offset))  # a row that is not kept finds nothing
-                    active += np.int64(here >= 0)
+                active = enter_block(source, swidth, target, out, i, upto, linking, ordered, waiting)
                 i = upto
             if tail == end and active > 0:
                 cursor[0], cursor[2], ometa[TAIL] = i, active, tail
@@ -158,78 +125,34 @@ def probing(own: int, other: int, ordered: bool) -> Any:
                     t, age = np.int64(found & tmask) * twidth, np.int32(found - tbase)
                     older = age >> np.int32(31)  # all bits are 1 if it is of an earlier batch, else all are 0
                     theirs = get(tevents, np.int64(age & ~older)) | older
-                    if ordered:
-                        moment = np.int64(event) * width
-                    else:
-                        moment = min(np.int64(max(event, theirs)) + 1, newest) * width
-                    floor = get(marks, moment + first)
-                    if tested:
-                        behind = -any_below(trec, t + ROWS, marks, moment + first, targets)
-                    else:
-                        behind = np.int32(get(trec, t + ROWS) - floor)
-                        if fixed and other >= 2:
-                            behind |= np.int32(get(trec, t + ROWS + 1) - get(marks, moment + stream1))
-                        if fixed and other >= 3:
-                            behind |= np.int32(get(trec, t + ROWS + 2) - get(marks, moment + stream2))
-                        if not fixed:
-                            for j in range(1, targets):
-                                behind |= np.int32(get(trec, t + ROWS + j) - get(marks, moment + streams[j]))
+                    latest = event if ordered else max(event, theirs)
+                    moment = (
+                        np.int64(latest) * width if ordered else min(np.int64(latest) + 1, newest) * width
+                    )
+                    floor = get(marks, moment + shape.stream[0])
+                    dead = behind(trec, t, marks, moment, floor, streams, shape, other)
                     if not ordered:
-                        for j in range(sources):
-                            behind |= np.int32(
-                                get(srec, s + ROWS + j) - get(marks, moment + streams[targets + j])
-                            )
-                    match = (get_key(trec, t) == key) & (behind >= 0) & (theirs < event if ordered else True)
-                    older_one = get(trec, t + NEXT)
-                    prefetch(trec, np.int64(older_one & tmask))
+                        dead |= source_behind(srec, s, marks, moment, streams, shape)
+                    match = (get_key(trec, t) == key) & (dead >= 0) & (theirs < event if ordered else True)
+                    found = get(trec, t + NEXT)
+                    prefetch(trec, np.int64(found & tmask))
                     o = (tail & omask) * owidth
                     put_key(orec, o, key)
-                    if linking:
-                        head = bucket_of(key, oshift)
-                        first_one = get(oheads, head)
-                        put(orec, o + NEXT, following(first_one, olow))
-                        put(oheads, head, np.int32(tail) if match else first_one)
-                    else:
-                        put(orec, o + NEXT, np.int32(tail))
-                    if fixed:
-                        put(orec, o + place0, get(srec, s + ROWS))
-                        if own >= 2:
-                            put(orec, o + place1, get(srec, s + ROWS + 1))
-                        if own >= 3:
-                            put(orec, o + place2, get(srec, s + ROWS + 2))
-                        put(orec, o + (place1, place2, place3)[own - 1], get(trec, t + ROWS))
-                        if other >= 2:
-                            put(orec, o + place2, get(trec, t + ROWS + 1))
-                        if other >= 3:
-                            put(orec, o + place3, get(trec, t + ROWS + 2))
-                    else:
-                        if ours:
-                            copy_all(orec, o + place0, srec, s + ROWS, sources)
-                        else:
-                            for j in range(sources):
-                                put(orec, o + place[j], get(srec, s + ROWS + j))
-                        if others:
-                            copy_all(orec, o + place[sources], trec, t + ROWS, targets)
-                        else:
-                            for j in range(targets):
-                                put(orec, o + place[sources + j], get(trec, t + ROWS + j))
-                    put(oevents, tail - obase, event if ordered else max(event, theirs))
+                    write_link(orec, o, oheads, key, oshift, olow, tail, linking, match)
+                    write_rows(orec, o, srec, s, trec, t, place, shape, own, other)
+                    put(oevents, tail - obase, latest)
                     tail += np.int64(match)
                     # The ids of a leaf are its rows, in order: there the first dead row ends the chain.
-                    alive = np.int32(older_one - tlow)
-                    if ordered and leaf:
-                        alive |= np.int32(older_one - floor)
+                    alive = np.int32(found - tlow)
+                    if ordered and targets == 1:
+                        alive |= np.int32(found - floor)
                     if not few or alive < 0 or tail == end:
                         break
-                    found = older_one
                 put(waiting, left, np.int32(offset))
-                put(waiting, second + left, older_one)
+                put(waiting, second + left, found)
                 left += np.int64(alive >= 0)
                 a += 1
-            while a < active:
-                waiting[0, left], waiting[1, left] = waiting[0, a], waiting[1, a]
-                left, a = left + 1, a + 1
-            active = left
+            active = close_up(waiting, left, a, active)
         cursor[0], cursor[2], ometa[TAIL] = i, 0, tail
         return 1
 

@@ -17,7 +17,6 @@ from numba import carray, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from stairs.address import data_of, pointer
 from stairs.kernel import kernel, part
 from stairs.key_kernels import append_rows, fetch_keys, key_by_row, link
 from stairs.layout import (
@@ -41,6 +40,7 @@ from stairs.layout import (
     USUAL,
     WIDTH,
 )
+from stairs.lowlevel.address import data_of, pointer
 from stairs.probe_kernels import ARRIVING, LINKING, SCAN_ARRIVING
 
 BEGIN, JOIN, END, FETCH, NUMBER, LINK, ASK = range(7)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stairs.address import address_of
 from stairs.directory import Directory
 from stairs.key_kernels import read_keys
 from stairs.layout import (
@@ -27,6 +26,7 @@ from stairs.layout import (
     TAIL,
     TO,
 )
+from stairs.lowlevel.address import address_of
 from stairs.ring_kernels import move, relink
 
 State = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]

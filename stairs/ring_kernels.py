@@ -5,8 +5,8 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
+from stairs.hashing import bucket
 from stairs.kernel import kernel, part
-from stairs.lanes import consecutive, copy_all, none_below
 from stairs.layout import (
     BASE,
     FLAGS,
@@ -23,8 +23,8 @@ from stairs.layout import (
     STATE,
     TAIL,
 )
-from stairs.prefetch import prefetch
-from stairs.probe_kernels import bucket
+from stairs.lowlevel.lanes import consecutive, copy_all, none_below
+from stairs.lowlevel.prefetch import prefetch
 
 SOON = 16
 """How far ahead entries are asked for that are looked at in order."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
+from stairs.hashing import bucket_of
 from stairs.kernel import kernel, part
 from stairs.layout import KEY_HIGH, KEY_LOW, LONGS, NEXT, SHIFT, STATE
-from stairs.probe_kernels import bucket_of
 
 
 @part

@@ -93,10 +93,6 @@ class SortedIndex:
             runs[0, : self._count + 1] -= start
             self._runs = runs
 
-    def __len__(self) -> int:
-        """Entries held, dead ones that were not dropped yet included."""
-        return int(self._runs[0, self._count])
-
     @property
     def nbytes(self) -> int:
         """Bytes held, slack included."""

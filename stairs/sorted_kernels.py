@@ -7,15 +7,15 @@ Runs lie one behind the other in `values` and `rows`, the oldest first, each asc
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from stairs.kernel import kernel
 
 
-@njit(
+@kernel(
     "int64(float64[::1], int64[::1], int64[:, ::1], int64, int64, float64[::1], int64[::1])",
-    nogil=True,
-    cache=True,
+    makes_arrays=True,
 )
-def add_run(values, rows, runs, count, low, new_values, new_rows):  # type: ignore[no-untyped-def]
+def add_run(values, rows, runs, count, low, new_values, new_rows):
     """Append a sorted run, then merge from the end until every run is over twice its successor.
 
     Returns the number of runs, `count` before. Rows below `low` are dropped from what is merged.
@@ -65,13 +65,12 @@ def add_run(values, rows, runs, count, low, new_values, new_rows):  # type: igno
     return count
 
 
-@njit(
+@kernel(
     "int64(float64[::1], int64[::1], int64[::1], int64, float64[::1], float64[::1], int64[::1],"
     " int64[:, ::1])",
-    nogil=True,
-    cache=True,
+    makes_arrays=True,
 )
-def find(values, rows, bounds, low, lower, upper, at, pairs):  # type: ignore[no-untyped-def]
+def find(values, rows, bounds, low, lower, upper, at, pairs):
     """Write the pairs (probe, row) with lower <= value <= upper from `at` on, until `pairs` is full.
 
     `at` is (probe, run, position in the run or -1) and is left where the next call goes on, at the number

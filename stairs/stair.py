@@ -7,12 +7,12 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from stairs.address import address_of
-from stairs.begin_kernels import AGES, SPARE, begin_stair
+from stairs.begin_kernels import AGES, SPARE
 from stairs.hole_kernels import present, unlink
 from stairs.holes import Holes, Keys
 from stairs.key_kernels import append_rows, link, read_component_keys
-from stairs.layout import AGES_AT, BASE, HOLES, LIMIT, LOW, NEXT, USUAL
+from stairs.layout import AGES_AT, HOLES, LIMIT, NEXT, USUAL
+from stairs.lowlevel.address import address_of
 from stairs.ring import Ring, power_of_two
 from stairs.ring_kernels import count_live, reclaim, refresh_heads
 
@@ -153,20 +153,6 @@ class Stair(Ring):
                 self._roomy, self._too_large = False, PATIENCE - 1
 
     # -- a batch -------------------------------------------------------------------------------------------------
-
-    def begin(self, floor: NDArray[np.int32], lows: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
-        """Begin a batch: dead entries go, and what is appended from now on belongs to the batch.
-
-        ``lows`` are the low-water rows of all streams, ``floor`` their low 32 bits, ``counts`` the rows so far.
-        """
-        if not begin_stair(self.address, self.streams.ctypes.data, lows, counts, floor):
-            self.make_room(floor)
-
-    def begin_rows(self, low: int, count: int) -> None:
-        """The same for a leaf, whose ids are rows: ``count`` is the next one."""
-        meta = self.state[3]
-        meta[LOW] = low
-        meta[BASE] = count
 
     @property
     def _wanted(self) -> int:

@@ -17,6 +17,9 @@ from numba import njit
 
 import eddy
 import stairs.directory
+from eddy.engine.build import build, started, steered
+from eddy.engine.eddy import EngineOver
+from eddy.engine.options import checked
 from policies import (
     Auto,
     Base,
@@ -88,11 +91,15 @@ ROUTING = [
 
 @frozen
 class S:
-    """A stream: its columns by type, its window as the oracle writes it, and its time column."""
+    """A stream: its columns by type, its window as the oracle writes it, and its time column.
+
+    One that is ``static`` has neither window nor time, and its rows come before all others.
+    """
 
     columns: dict
     window: tuple = ("unbounded",)
     time: str | None = None
+    static: bool = False
 
 
 @frozen
@@ -226,7 +233,8 @@ def make_query(case):
     """The case's query, made in Python or through SQL."""
     if case.door == "sql":
         schemas = {
-            name: eddy.Stream(stream.columns, time=stream.time) for name, stream in case.streams.items()
+            name: eddy.Stream(stream.columns, time=stream.time, static=stream.static)
+            for name, stream in case.streams.items()
         }
         sources = ", ".join(f"{name} {bracket(stream)}" for name, stream in case.streams.items())
         chosen = ", ".join(f'{item} AS "{item}"' for item in selected(case))
@@ -234,7 +242,7 @@ def make_query(case):
             f"SELECT {chosen} FROM {sources} WHERE {' AND '.join(map(inner, case.where))}", schemas
         )
     streams = {
-        name: eddy.Stream(stream.columns, window=window(stream), time=stream.time)
+        name: eddy.Stream(stream.columns, window=window(stream), time=stream.time, static=stream.static)
         for name, stream in case.streams.items()
     }
     where = [predicate(tree) for tree in case.where]
@@ -256,15 +264,20 @@ def make_engine(case, **options):
         "routing": case.routing,
         "memory": case.memory,
         "threads": case.threads,
-        "_first_row": case.first_row,
     }
-    return thrifty(eddy.Eddy(make_query(case), **{**own, **options}))
+    return thrifty(engine_from(case.first_row, make_query(case), **{**own, **options}))
+
+
+def engine_from(first_row, query, plan=None, **options):
+    """An engine whose rows are numbered from ``first_row`` on: row numbers may pass 2**31 and 2**32."""
+    state = build(checked(query, plan, **options), plan, first_row=first_row)
+    return EngineOver(started(steered(state)))
 
 
 def thrifty(engine):
     """An engine that looks at its memory before every batch, if it has a budget."""
-    if engine._budget is not None:
-        engine._budget.every = 1
+    if engine._state.budget is not None:
+        engine._state.budget.every = 1
     return engine
 
 
@@ -331,14 +344,18 @@ AS = {"list": as_list, "numpy": as_numpy, "arrow": as_arrow}
 
 
 def merged(case, batches):
-    """The events of one `push_all`: by time if every stream has one, else by position; ties as declared."""
-    timed = all(stream.time is not None for stream in case.streams.values())
+    """The events of one `push_all`: by time if every stream has one, else by position; ties as declared.
+
+    Static streams come first, one after the other.
+    """
+    timed = all(stream.time is not None or stream.static for stream in case.streams.values())
     events = []
     for turn, (name, stream) in enumerate(case.streams.items()):
         for position, row in enumerate(batches.get(name, ())):
-            when = row[list(stream.columns).index(stream.time)] if timed else position
-            events.append((when, turn, position, name, row))
-    return [(name, row) for *_, name, row in sorted(events, key=lambda event: event[:3])]
+            when = row[list(stream.columns).index(stream.time)] if timed and stream.time else position
+            place = (0, turn, position) if stream.static else (1, when, turn, position)
+            events.append((place, name, row))
+    return [(name, row) for _, name, row in sorted(events, key=lambda event: event[0])]
 
 
 def step_events(case, step):

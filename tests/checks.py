@@ -141,7 +141,7 @@ def follow(case, engine, wanted):
 def demote(engine, seed):
     """Turn some keys of every composite STAIR into holes, as a memory budget would; never while two plans run."""
     for router in routers(engine):
-        if len(router.tracks) > 1 or router.tracks[0].hybrid is not None:
+        if not router.alone:
             continue
         for stair in router.stairs.values():
             keys = np.unique(stair.carrier.keys(stair.carrier.low, stair.carrier.tail))
@@ -150,9 +150,7 @@ def demote(engine, seed):
 
 def routers(engine):
     """The routers of an engine: one for each thread."""
-    if hasattr(engine._router, "shards"):
-        return [shard.router for shard in engine._router.shards]
-    return [engine._router]
+    return list(engine._state.executor.routers)
 
 
 def restart(engine):

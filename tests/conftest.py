@@ -22,9 +22,7 @@ COMMON = {
 # A failing feed shrinks slowly, and its verdict needs no shrinking: `make fuzz` makes a failing case small.
 WITHOUT_SHRINKING = [phase for phase in Phase if phase is not Phase.shrink]
 
-settings.register_profile(
-    "repeatable", max_examples=100, derandomize=True, phases=WITHOUT_SHRINKING, **COMMON
-)
+settings.register_profile("repeatable", max_examples=60, derandomize=True, phases=WITHOUT_SHRINKING, **COMMON)
 settings.register_profile("thorough", max_examples=2000, **COMMON)
 settings.load_profile(os.environ.get("EDDY_TESTS", "repeatable"))
 
@@ -33,5 +31,5 @@ settings.load_profile(os.environ.get("EDDY_TESTS", "repeatable"))
 def pytest_collection_modifyitems(items):
     """Where tests run side by side, those on Spark stay together: one session serves them all."""
     for item in items:
-        if "spark" in item.fixturenames or item.path.name.startswith(("test_spark", "test_demo_flights")):
+        if "spark" in item.fixturenames or item.path.name == "test_flights.py":
             item.add_marker(pytest.mark.xdist_group("spark"))

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from attrs import define, field
 
-from eddy.difference import Difference
-from eddy.difference_rows import KeyedRows
-from eddy.lowwater import LowWater
+from eddy.difference.difference import Difference
+from eddy.difference.rows import KeyedRows
+from eddy.intake.lowwater import LowWater
 
 UNBOUNDED, ROWS, RANGE, TUMBLING_ROWS, TUMBLING_TIME = range(5)
 

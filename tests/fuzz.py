@@ -1,5 +1,6 @@
 """Random cases against the oracle for as long as one likes: ``python -m tests.fuzz --minutes 10 [--seed 1]``.
 
+With ``--kind ways`` all cases are of one kind, here those of `tests/ways.py`, which compare every way of a push.
 A failing case is made smaller by leaving things out, and printed as a test to paste.
 """
 
@@ -13,10 +14,10 @@ import time
 
 from attrs import evolve, fields
 
-from tests import naive
+from tests import checks, naive, ways
 from tests.cases import ANY_TECHNIQUE, Case, make_query, step_events
-from tests.checks import check
 from tests.strategies import Pick, large, long, migrating, small
+from tests.way_cases import draw
 
 ANY = {"techniques": ANY_TECHNIQUE}
 KINDS = {
@@ -29,13 +30,25 @@ KINDS = {
     "migrating": migrating,
     "large": large,
     "long": long,
+    "ways": draw,
 }
+OFTEN = {
+    "small": 8,
+    "migrating": 8,
+    "ways": 5,
+    "changing": 4,
+    "demoting": 3,
+    "restarting": 3,
+    "large": 1,
+    "long": 1,
+}
+"""How many of 33 cases are of each kind."""
 
 
-def failure(case):
-    """The error that the case ends in, or None."""
+def failure(case, module=checks):
+    """The error that the case ends in, or None; ``module`` has the function that checks it."""
     try:
-        check(case)
+        module.check(case)
     except Exception as error:  # any error is a finding
         return error
     return None
@@ -128,7 +141,7 @@ def simpler_engine(case):
             yield evolve(case, batch_size=size)
 
 
-def shrink(case, kind, seconds=90):
+def shrink(case, kind, seconds=90, module=checks):
     """A smaller case that ends in the same kind of error."""
     if not valid(case):
         return case
@@ -139,14 +152,14 @@ def shrink(case, kind, seconds=90):
         smaller = iter(passes[0](case))
         idle += 1
         while time.monotonic() < end and (candidate := next(smaller, None)) is not None:
-            if valid(candidate) and type(failure(candidate)) is kind:
+            if valid(candidate) and type(failure(candidate, module)) is kind:
                 case, idle = candidate, 0
                 smaller = iter(passes[0](case))
         passes.append(passes.pop(0))
     return case
 
 
-def as_test(case, seed, error):
+def as_test(case, seed, error, module=checks):
     """The case as a test function."""
     lines = [
         f"def test_found_by_seed_{seed}():",
@@ -174,7 +187,7 @@ def as_test(case, seed, error):
         "",
         f"from policies import {', '.join(sorted({type(p).__name__ for p in policies}))}  # noqa: F401",
         "from tests.cases import Case, S",
-        "from tests.checks import check",
+        f"from {module.__name__} import check",
     ]
     return "\n".join([*heading, "", "", *lines, "        )", "    )"])
 
@@ -186,28 +199,23 @@ def main(arguments=None):
     parser.add_argument(
         "--seed", type=int, default=None, help="the first seed; the next cases count on from it"
     )
+    parser.add_argument("--kind", choices=KINDS, help="cases of one kind only")
     options = parser.parse_args(arguments)
+    kinds = [kind for kind, count in OFTEN.items() for _ in range(count)]
     first = random.randrange(10**9) if options.seed is None else options.seed
     start = time.monotonic()
     seed = first
     while time.monotonic() - start < 60 * options.minutes:
         pick = Pick(seed)
-        kind = pick.choice(
-            ["small"] * 8
-            + ["migrating"] * 8
-            + ["changing"] * 4
-            + ["demoting"] * 3
-            + ["restarting"] * 3
-            + ["large", "long"]
-        )
-        case = KINDS[kind](pick)
-        error = failure(case)
+        kind = options.kind or pick.choice(kinds)
+        case, module = KINDS[kind](pick), ways if kind == "ways" else checks
+        error = failure(case, module)
         if error is not None:
             print(
                 f"\nseed {seed} ({kind}): {type(error).__name__}: {error}\nmaking it smaller ...", flush=True
             )
-            case = shrink(case, type(error))
-            print("\n" + as_test(case, seed, failure(case) or error) + "\n")
+            case = shrink(case, type(error), module=module)
+            print("\n" + as_test(case, seed, failure(case, module) or error, module) + "\n")
             return 1
         seed += 1
         if sys.stdout.isatty():

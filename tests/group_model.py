@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from eddy.types import Column
+from eddy.values.types import Column
 
 ALL = object()
 """The argument of COUNT(*)."""
@@ -50,13 +50,10 @@ def total(values):
 
 
 def mean(values):
-    """AVG: the sum as the nearest float, divided by the count; of finite values it is finite."""
+    """AVG: the exact sum divided by the count, rounded once; of finite values it is finite, and zero has no sign."""
     if isinstance(values[0], float) and special(values) is not None:
         return special(values)
-    added = sum(map(Fraction, values))
-    if math.isinf(rounded(added)):
-        return rounded(added / 2**64) / len(values) * 2.0**64
-    return rounded(added) / len(values) + 0.0
+    return float(sum(map(Fraction, values)) / len(values)) + 0.0
 
 
 def ordered(values):
@@ -107,8 +104,8 @@ class Model:
         columns = zip(*rows, strict=True) if rows else [()] * len(self.functions)
         return (*shown, *(aggregate(f, c) for f, c in zip(self.functions, columns, strict=True)))
 
-    def event(self, number, rows):
-        """What changes at an event: (sign, output row, event), in order."""
+    def event(self, rows):
+        """What changes at an event: (sign, output row), in order."""
         touched = list(dict.fromkeys(tuple(map(same, key)) for _, key, _ in rows))
         before = {key: self.row(key) for key in touched}
         for sign, key, arguments in rows:
@@ -123,9 +120,7 @@ class Model:
             if after is None:
                 del self.groups[key]
             if exact(before[key]) != exact(after):
-                changes += [
-                    (sign, row, number) for sign, row in ((-1, before[key]), (1, after)) if row is not None
-                ]
+                changes += [(sign, row) for sign, row in ((-1, before[key]), (1, after)) if row is not None]
         return changes
 
     def table(self):

@@ -12,7 +12,8 @@ from attrs import field, frozen
 
 import eddy
 from tests import naive
-from tests.cases import Case, bracket, inner, moment, predicate, selected, step_events, window
+from tests.cases import Case, bracket, engine_from, inner, moment, predicate, selected, step_events, window
+from tests.own_aggregates import OWN
 
 
 @frozen
@@ -20,7 +21,8 @@ class OperatorCase(Case):
     """A case whose results have signs.
 
     ``minus``: ``(stream, ((base column, inner column), ...))`` for each subtracted stream, as the oracle takes it.
-    ``group_by``: columns as "A.x". ``aggregates``: ``(name, function, "A.x")``, where COUNT(*) has None.
+    ``group_by``: columns as "A.x". ``aggregates``: ``(name, function, "A.x")``, where COUNT(*) has None and a function
+    of several arguments "A.x, B.y".
     More kinds of steps: ``("settle",)``, and ``("restart", options)``, which go before the case's own.
     """
 
@@ -46,9 +48,19 @@ def column_of(item):
     return ("col", *item.split("."))
 
 
+def columns_of(item):
+    """The oracle's references to the columns of an aggregate."""
+    return [column_of(column) for column in item.split(", ")] if item else []
+
+
 def call(function, item):
     """An aggregate as SQL."""
     return f"{function}({item or '*'})"
+
+
+def computed(function, item):
+    """An aggregate as `eddy.Query` takes it: SQL, or the user's own."""
+    return OWN[function](*item.split(", ")) if function in OWN else call(function, item)
 
 
 def condition(case, stream, pairs):
@@ -78,8 +90,8 @@ def make_query(case):
         minus = {stream: condition(case, stream, pairs) for stream, pairs in case.minus}
         options = {"select": case.select, "minus": minus}
     if case.aggregates:
-        computed = {name: call(function, item) for name, function, item in case.aggregates}
-        options |= {"select": None, "group_by": list(case.group_by) or None, "aggregates": computed}
+        aggregates = {name: computed(function, item) for name, function, item in case.aggregates}
+        options |= {"select": None, "group_by": list(case.group_by) or None, "aggregates": aggregates}
     return eddy.Query(streams, where=[predicate(tree) for tree in case.where], **options)
 
 
@@ -100,7 +112,9 @@ def through_sql(case):
     chosen = [f'{item} AS "{item}"' for item in case.group_by]
     chosen += [f"{call(function, item)} AS {name}" for name, function, item in case.aggregates]
     grouped = f" GROUP BY {', '.join(case.group_by)}" if case.group_by else ""
-    return eddy.sql(f"SELECT {', '.join(chosen)} FROM {sources}{where}{grouped}", schemas)
+    return eddy.sql(
+        f"SELECT {', '.join(chosen)} FROM {sources}{where}{grouped}", schemas, aggregates=OWN.values()
+    )
 
 
 def make_engine(case, **options):
@@ -111,9 +125,8 @@ def make_engine(case, **options):
         "joins": case.joins,
         "migration": case.technique,
         "retractions": case.retractions,
-        "_first_row": case.first_row,
     }
-    return eddy.Eddy(make_query(case), **{**own, **options})
+    return engine_from(case.first_row, make_query(case), **{**own, **options})
 
 
 # What the oracle sees
@@ -128,7 +141,7 @@ def timed(case, item):
 def changelog(case, events, limit=None):
     """For each event its changes, (sign, row): row numbers of all streams, or the values of a group."""
     if case.aggregates:
-        outputs = [(function, item and column_of(item)) for _, function, item in case.aggregates]
+        outputs = [(function, *columns_of(item)) for _, function, item in case.aggregates]
         groups = [column_of(item) for item in case.group_by]
         found = naive.aggregates(case.streams, case.where, events, outputs, groups, case.minus, limit)
         stamps = [timed(case, item) for item in case.group_by]

@@ -7,9 +7,9 @@ import itertools
 from hypothesis import strategies as st
 
 import eddy
-from eddy.itinerary import Compiler
-from eddy.plan import Join, Leaf, parse_plan
-from eddy.plan import orderings as make_orderings
+from eddy.plan.compiler import Compiler
+from eddy.plan.plan import Join, Leaf, parse_plan
+from eddy.plan.plan import orderings as make_orderings
 from tests.strategies import Drawn, plan
 
 NAMES = ["A", "B", "C", "D"]

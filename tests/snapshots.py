@@ -8,6 +8,7 @@ import zipfile
 from collections import Counter
 
 import eddy
+from tests.cases import engine_from
 
 
 def counts(engine):
@@ -29,7 +30,7 @@ def zoned(first=0):
                   "code": "uint64", "weight": "float64", "flag": "bool"},
         },
     )  # fmt: skip
-    return eddy.Eddy(query, seed=5, batch_size=3, _first_row=first)
+    return engine_from(first, query, seed=5, batch_size=3)
 
 
 def feed(engine, start, stop):

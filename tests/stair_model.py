@@ -7,10 +7,12 @@ from collections import defaultdict
 import numpy as np
 
 from stairs import Ring, Stair
+from stairs.begin_kernels import LEAF, STAIR, begin_rings
 from stairs.layout import BASE, ROWS, TAIL
 from stairs.probe_kernels import BLOCK, join_for
 from stairs.ring_kernels import append_keys
 
+NO_MARKS = np.empty(0, np.int32)
 FIRSTS = [0, 2**31 - 40, 2**32 - 40, 5 * 2**32 + 2**31 - 40]
 """Numbers of a first row or entry: what follows crosses the end of 31 and of 32 bits."""
 
@@ -77,11 +79,23 @@ def entries(stair, key, marks, nested=False):
     return sorted(read(out))
 
 
+def begin_leaf(leaf, low, count):
+    """Begin a batch in a leaf: rows below ``low`` are dead, and ``count`` is the next one."""
+    begin_rings(np.array([(LEAF, leaf.address, 0)]), 0, np.array([low]), np.array([count]), NO_MARKS)
+
+
+def begin_stair(stair, floor, lows, counts):
+    """Begin a batch in a STAIR, as the router does: it makes room where the kernel asks for it."""
+    table = np.array([(STAIR, stair.address, stair.streams.ctypes.data)])
+    if begin_rings(table, 0, lows, counts, floor) == 0:
+        stair.make_room(floor)
+
+
 def leaf_of(keys, first=0, stream=0):
     """A leaf with these rows, all of earlier batches."""
     leaf = Stair("A", (stream,), first)
     leaf.append_rows(np.array(keys, np.int64), np.full(len(keys), -1, np.int32))
-    leaf.begin_rows(first, first + len(keys))
+    begin_leaf(leaf, first, first + len(keys))
     return leaf
 
 
@@ -104,7 +118,7 @@ class World:
         if opened:
             rows = np.array(self.keys[0], np.int64)
             self.leaf.append_rows(rows, np.full(len(rows), -1, np.int32))
-            self.leaf.begin_rows(self.lows[0], self.counts[0])
+            begin_leaf(self.leaf, self.lows[0], self.counts[0])
             self.stair.open()
 
     @property
@@ -144,8 +158,8 @@ class World:
         """Rows arrive, (stream, key) each; every pair that they complete is inserted."""
         before = self.lows
         expired = self.leaf.keys(self.leaf.low, before[0])
-        self.leaf.begin_rows(before[0], self.counts[0])
-        self.stair.begin(marks_of(*before)[0], np.array(before), np.array(self.counts))
+        begin_leaf(self.leaf, before[0], self.counts[0])
+        begin_stair(self.stair, marks_of(*before)[0], np.array(before), np.array(self.counts))
         self.stair.expire(expired)
         self.stair.close_if_done()
         made, numbers = [], []

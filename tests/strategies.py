@@ -163,21 +163,30 @@ EMPTY = 4
 SIZES = {"single": [1], "small": [1, 2, 3, 5], "runs": [1, 4, 12, 25], "slices": [2, 6, 20, 40]}
 
 
+def load(pick, feed, static):
+    """Steps that load the static streams, one after the other or all at once."""
+    batches = {name: [feed.row(name) for _ in range(pick.choice([1, 3, 8]))] for name in static}
+    if len(batches) > 1 and pick.chance(50):
+        return [("push_all", batches)]
+    return [("push", name, rows) for name, rows in batches.items()]
+
+
 def steps(pick, made, events, sizes, doors=("push", "push_all"), rows=None, paces=PACES, **odds):
     """A list of steps that adds up to about so many events.
 
     ``odds`` of migrations, settles, demotes, restarts, rejects and chunks are in percent of the steps.
     """
     odds = dict.fromkeys(("migrations", "settles", "demotes", "restarts", "rejects", "chunks"), 0) | odds
-    names = list(made.streams)
+    joined = list(made.streams)
+    names = [name for name in joined if not made.streams[name].static]
     wild = not made.time_windows and "push_all" not in doors and pick.chance(50)
     start = pick.choice([0, 0, -13, 10**6])
     feed = Feed(rows or pick, made, wild, start, pick.choice(paces))
-    done = []
+    done = load(pick, feed, [name for name in joined if name not in names])
     count = 0
     while count < events:
         if odds["migrations"] and pick.chance(odds["migrations"]):
-            done.append(("migrate", plan(pick, names)))
+            done.append(("migrate", plan(pick, joined)))
         if odds["settles"] and pick.chance(odds["settles"]):
             done.append(("settle",))
         if odds["demotes"] and pick.chance(odds["demotes"]):

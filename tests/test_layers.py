@@ -13,6 +13,29 @@ LAYERS = ("stairs", "policies", "eddy")
 ALLOWED = {"stairs": set(), "policies": {"stairs"}, "eddy": {"stairs", "policies"}}
 """For each package the others that it may import when it runs."""
 
+ROOMS = {
+    "eddy": (
+        "values query plan intake store tracks feedback router difference aggregate results migration steering inspect "
+        "partition fast threads snapshot engine spark demo"
+    ).split(),
+    "stairs": ["lowlevel", "", "feedback"],
+    "policies": ["", "optimizer", "feedback", "migration", "routing"],
+}
+"""The rooms of each package in their order: a module imports from its own room and from those before it. In `eddy` the
+modules that are in no room come first, but for the doors below."""
+DOORS = {"eddy/__init__.py", "eddy/compiling.py", "eddy/cli.py", "stairs/__init__.py", "policies/__init__.py"}
+"""Modules that gather what others offer: these import from every room."""
+LATER = {
+    ("eddy/partition/__init__.py", "engine"),
+    ("stairs/lowlevel/lanes.py", ""),
+}
+"""What a module may import beyond that: a façade that loads what it offers when it is asked for, and the decorator that
+compiles kernels."""
+STATE = "eddy/state.py"
+"""What rooms share: it names their types, and imports from none of them."""
+MOST = 12
+"""Modules that lie directly in `eddy/`, at most."""
+
 OUTSIDE = {"tests", "benchmarks"}
 
 
@@ -52,6 +75,70 @@ def offences(source: str, package: str) -> set[str]:
 
 def modules() -> list[Path]:
     return [path for layer in LAYERS for path in sorted((ROOT / layer).rglob("*.py"))]
+
+
+def room_of(path: Path) -> tuple[str, str]:
+    """The package and the room of a module."""
+    parts = path.relative_to(ROOT).parts
+    return parts[0], parts[1] if len(parts) > 2 else ""
+
+
+def room_imports(path: Path) -> set[tuple[str, bool]]:
+    """The rooms of its own package that a module imports from, and whether for the type checker only."""
+    package, _ = room_of(path)
+    found: set[tuple[str, bool]] = set()
+
+    def visit(node: ast.AST, typing_only: bool) -> None:
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            for child in node.body:
+                visit(child, True)
+            return
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        for name in names:
+            parts = name.split(".")
+            if parts[0] == package and len(parts) > 1:
+                found.add((parts[1] if (ROOT / package / parts[1]).is_dir() else "", typing_only))
+        for child in ast.iter_child_nodes(node):
+            visit(child, typing_only)
+
+    visit(ast.parse(path.read_text()), False)
+    return found
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_module_imports_from_rooms_before_its_own(path):
+    """The rooms of a package have an order, and imports follow it."""
+    package, room = room_of(path)
+    name = path.relative_to(ROOT).as_posix()
+    if name in DOORS:
+        return
+    order = ROOMS[package] if "" in ROOMS[package] else ["", *ROOMS[package]]
+    for other, typing_only in room_imports(path):
+        later = order.index(other) > order.index(room)
+        allowed = (name, other) in LATER or (typing_only and name == STATE)
+        assert not later or allowed, f"{name} imports from {other or package}"
+
+
+@pytest.mark.parametrize("package", LAYERS)
+def test_every_room_has_its_place_and_says_what_it_is(package):
+    """A folder with modules is in the list above, and its docstring says what lives there and what it may import."""
+    rooms = {path.parent for path in modules() if path.relative_to(ROOT).parts[0] == package} - {
+        ROOT / package
+    }
+    assert {room.name for room in rooms} == {room for room in ROOMS[package] if room}
+    for room in rooms:
+        text = ast.get_docstring(ast.parse((room / "__init__.py").read_text())) or ""
+        assert len(text) > 60, room
+        assert "May import:" in text, room
+
+
+def test_few_modules_lie_in_no_room():
+    """What lies directly in `eddy/` can be seen at a glance."""
+    assert len(list((ROOT / "eddy").glob("*.py"))) <= MOST
 
 
 @pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(ROOT)))

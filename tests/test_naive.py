@@ -99,7 +99,7 @@ LAST = S(("x",), ("rows", 1))
 
 SHARED = [("=", ("col", a, "x"), ("col", b, "x")) for a, b in ("RS", "ST", "TU")]
 RSTU = {"R": X, "S": LAST, "T": X, "U": X}
-COUNT = [("COUNT", None)]
+COUNT = [("COUNT",)]
 
 
 def feed(text):
@@ -296,7 +296,7 @@ def rows_of(values, outputs, group_by=(), keep=None):
 
 def test_an_aggregate_without_groups_is_always_there():
     """It starts with a count of 0 and NULL for the others, which is what the first change withdraws."""
-    every = [("COUNT", None), *[(name, VALUE) for name in naive.AGGREGATES]]
+    every = [("COUNT",), *[(name, VALUE) for name in naive.AGGREGATES]]
     answer = rows_of([(1, 4), (1, None), (1, 2)], every)
     zero, one = (0, 0, None, None, None, None, None), (1, 1, 4, 4.0, 4, 4, 4.0)
     two, three = (2, 1, 4, 4.0, 4, 4, 4.0), (3, 2, 6, 3.0, 2, 4, 3.0)
@@ -379,7 +379,7 @@ def test_aggregate_functions(function, values, value):
         {"A": S(("v",)), "B": LAST},
         [],
         [*[("A", (item,)) for item in values], ("B", (1,))],
-        [("COUNT", None), (function, VALUE)],
+        [("COUNT",), (function, VALUE)],
     )[-1][-1]
     count, found = result[1]
     assert (result[0], count) == (1, len(values)) and type(found) is type(value)
@@ -401,7 +401,7 @@ def test_an_aggregate_of_a_difference():
     minus = [("B", [("x", "x")])]
     streams = {"A": S(("x", "g", "v")), "B": LAST}
     rows = [("A", (1, "p", 10)), ("A", (2, "p", 20)), ("B", (2,)), ("B", (1,)), ("B", (9,))]
-    answer = naive.aggregates(streams, [], rows, [("COUNT", None), ("SUM", VALUE)], [GROUP], minus)
+    answer = naive.aggregates(streams, [], rows, [("COUNT",), ("SUM", VALUE)], [GROUP], minus)
     assert answer == [
         [(1, ("p", 1, 10))],
         [(-1, ("p", 1, 10)), (1, ("p", 2, 30))],

@@ -138,10 +138,21 @@ def test_every_public_name_is_in_the_readme():
     """A name that users may rely on is one that they can read about."""
     names = [*eddy.__all__, *policies.__all__]
     doors = [name for name in vars(eddy.Eddy) if not name.startswith("_")]
+    engines_own = ("query", "count", "contents", "access")  # of a result: what the engine reads and sets
     results = [
-        name for name in vars(eddy.Result) if not name.startswith("_") and name not in ("query", "count")
+        name for name in vars(eddy.Result) if not name.startswith("_") and name not in engines_own
     ]
     assert missing((*names, *doors, *results), README) == []
+
+
+def test_every_error_and_warning_can_be_caught_by_its_name():
+    """All of `eddy.errors` are names of the package, and so in the README; errors have one root."""
+    made = {name: kind for name, kind in vars(eddy.errors).items() if isinstance(kind, type)}
+    assert {name for name in made if getattr(eddy, name, None) is not made[name]} == set()
+    assert made.keys() <= set(eddy.__all__) and missing(made, README) == []
+    for kind in made.values():
+        assert issubclass(kind, eddy.EddyError) != issubclass(kind, Warning)
+    assert issubclass(eddy.OrderError, eddy.BatchError)
 
 
 @pytest.mark.parametrize("technique", TECHNIQUES)
@@ -163,6 +174,16 @@ def test_what_a_technique_is_written_with_is_described():
     offered = [name for kind in (migration.Change, migration.Box, migration.Migration) for name in vars(kind)]
     names = [name for name in (*migration.__all__, *offered) if not name.startswith("_")]
     assert missing(names, PAGES["docs/migration.md"]) == []
+
+
+def test_whatever_can_be_extended_has_a_short_example():
+    """Every base class of a user's own is on the page, in a section with one example of at most 20 lines."""
+    page = "docs/extending.md"
+    assert missing(["Aggregate", "predicate", "Routing", "Migration", "Feedback", "run"], PAGES[page]) == []
+    assert [block.line for block in blocks("python", page) if len(block.text.splitlines()) > 20] == []
+    sections = re.findall(r"^## (An? .*?)\n(.*?)(?=^## )", PAGES[page], re.MULTILINE | re.DOTALL)
+    assert len(sections) == 6
+    assert [name for name, text in sections if text.count("```python\n") != 1] == []
 
 
 def test_what_a_migration_tells_is_described():

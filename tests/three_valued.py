@@ -7,12 +7,12 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from eddy.comparisons import Comparison, InList, IsNull
-from eddy.expressions import Absolute, Literal, Negation, Reference
-from eddy.logic import And, Not, Or
-from eddy.names import Scope
-from eddy.parse import parse_predicate
-from eddy.types import UNITS, Column, column_type, finest
+from eddy.query.comparisons import Comparison, InList, IsNull
+from eddy.query.expressions import Absolute, Literal, Negation, Reference
+from eddy.query.logic import And, Not, Or
+from eddy.query.names import Scope
+from eddy.query.parse import condition
+from eddy.values.types import UNITS, Column, column_type, finest
 
 TYPES = {
     "i": "int64",
@@ -42,7 +42,7 @@ EXACT = {"+": operator.add, "-": operator.sub, "*": operator.mul}
 
 
 def parse(text):
-    return parse_predicate(text, SCOPE)
+    return condition(text, SCOPE)
 
 
 def plain(node, row):

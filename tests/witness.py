@@ -10,7 +10,7 @@ from unittest import mock
 from attrs import define, evolve, field
 
 import eddy
-from eddy import history
+from eddy.inspect import history
 from policies import Fixed
 from tests import naive
 from tests.cases import Case, expected, make_engine, step_events
@@ -223,7 +223,7 @@ def short_history(events):
     """Engines made here remember about so many events."""
     with (
         mock.patch.object(history, "LARGE", 2),
-        mock.patch("eddy.engine.History", lambda: history.History(events)),
+        mock.patch("eddy.engine.build.History", lambda: history.History(events)),
     ):
         yield
 

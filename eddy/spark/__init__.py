@@ -1,4 +1,7 @@
-"""Eddy on Spark: `join` for DataFrames, `stream` for streaming ones, `driver` for RDDs. No join logic is in here."""
+"""Eddy on Spark: `join` for DataFrames, `stream` for streaming ones, `driver` for RDDs.
+
+May import: everything but the demo. It contains no join logic: it feeds partitions to an `Eddy`.
+"""
 
 from __future__ import annotations
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from eddy.engine import Eddy
+import attrs
+
+from eddy.checks import whole
+from eddy.engine.eddy import Eddy
 from eddy.errors import EddyError
-from eddy.marks import counted
-from eddy.options import whole
 from eddy.partition import Partitioning, choose
-from eddy.query import Query
+from eddy.partition.marks import counted
+from eddy.query.query import Query
 from eddy.spark import pack
 from eddy.spark.deal import dealt
 from eddy.spark.layout import CELL, ROW, STREAM, TIME, Layout, check_frames, layout_of, result_schema
@@ -19,6 +21,7 @@ from eddy.spark.report import tally
 from eddy.spark.sampling import is_empty, samples, sizes_of
 from eddy.spark.session import quiet
 from eddy.spark.ship import core_count, pickled, sent, ship
+from eddy.spark.timeless import check_bad
 from eddy.spark.work import BATCH, Job
 
 if TYPE_CHECKING:
@@ -35,6 +38,7 @@ def join(
     rows: Mapping[str, float] | None = None,
     sample: float | None = None,
     packed: bool = False,
+    bad: str = "error",
     **policies: Any,
 ) -> DataFrame:
     """The results of a query over whole DataFrames, one for each stream: a DataFrame with the query's columns.
@@ -51,10 +55,12 @@ def join(
 
     Rows are taken in order of their time, whatever order the DataFrames have; rows of equal time in the order of the
     query's streams, and rows of one stream and equal time in that of its DataFrame. Where a window counts rows, every
-    stream needs a time. Differences and aggregates give the changes that an `Eddy` gives, with their column ``sign``.
+    stream needs a time. A row whose time is NULL is an error; with ``bad="drop"`` such rows are dropped, and counted in
+    `reports`. Differences and aggregates give the changes that an `Eddy` gives, with their column ``sign``.
     """
     policies = {"batch_size": BATCH, **policies}
     check_options(query, policies)
+    check_bad(bad)
     layout = layout_of(query, counted(query))
     check_frames(layout.query, frames, streaming=False)
     spark = next(iter(frames.values())).sparkSession
@@ -69,12 +75,12 @@ def join(
     found = samples(layout, frames, sample)
     if kind == "slices" and found is not None and is_empty(found, frames):
         kind = "single"
-    sizes = sizes_of(frames) if rows is None else dict(rows)
-    partitioning = choose(layout.query, cells, sizes, found, kind)
+    sizes, unit = sizes_of(frames, found, sample) if rows is None else (dict(rows), "rows")
+    partitioning = attrs.evolve(choose(layout.query, cells, sizes, found, kind), unit=unit)
     packed = packed and query.timed and not (marked or any(s.static for s in query.streams.values()))
-    signed = bool(query.minus or query.aggregates)
+    signed = query.signed
     arrow, schema = result_schema(query, signed)
-    job = Job(layout, partitioning, arrow, policies, signed, packed)
+    job = Job(layout, partitioning, arrow, policies, signed, packed, bad)
     reports = tally(context)
     with quiet():
         arrived = (

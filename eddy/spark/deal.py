@@ -17,11 +17,12 @@ import numpy as np
 import pyarrow as pa
 
 from eddy.partition import Partitioning
-from eddy.partition_grid import Grid
+from eddy.partition.grid import Grid
 from eddy.spark.layout import CELL, ROW, STREAM, TIME, Layout, quoted
 from eddy.spark.pack import content
 from eddy.spark.session import quiet
 from eddy.spark.ship import pickled, sent, ship
+from eddy.spark.timeless import dealt_apart, has_time, missing
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -67,7 +68,7 @@ def by_spark(partitioning: Partitioning) -> bool:
     """Whether Spark's own hashes place all rows alike: keys are whole numbers, instants or texts."""
     if partitioning.slices is not None:
         return False
-    weighed = partitioning._weighed
+    weighed = partitioning.weighed
     types = [of for key_class in weighed.classes for of in key_class.types.values()]
     if any(weighed.classes[heavy.place].kind == "timestamp" for heavy in weighed.heavy):
         return False  # its unit is not Spark's
@@ -84,19 +85,21 @@ def _sent(frame: DataFrame, cells: list[str]) -> DataFrame:
 def places(layout: Layout, partitioning: Partitioning, stream: str) -> list[str]:
     """Where rows of a stream go, in SQL: an array of cells; or, where each goes to one, whether it does, and to which.
 
-    Rows with a NULL key match nothing, and go nowhere.
+    Rows with a NULL key match nothing, and go nowhere; those without a time go to cell 0 (`eddy.spark.timeless`).
     """
     keys = {
         place: quoted(layout.places[stream].get(key_class.members[stream], TIME))
-        for place, key_class in enumerate(partitioning._weighed.classes)
+        for place, key_class in enumerate(partitioning.weighed.classes)
         if stream in key_class.members
     }
     valid = " AND ".join(["true", *(f"{key} IS NOT NULL" for key in keys.values())])
     cells = [_cells(layout, partitioning, grid, stream, keys) for grid in partitioning.grids]
+    none = f"{quoted(TIME)} IS NULL" if has_time(layout.query, stream) else "false"
     if len(cells) == 1 and len(cells[0][1]) == 1:
-        return [valid, cells[0][1][0]]
+        return [f"{none} OR ({valid})", f"CASE WHEN {none} THEN 0 ELSE {cells[0][1][0]} END"]
     parts = [_where(f"{valid} AND {here}", to) for here, to in cells]
-    return [parts[0] if len(parts) == 1 else f"concat({', '.join(parts)})"]
+    found = parts[0] if len(parts) == 1 else f"concat({', '.join(parts)})"
+    return [f"CASE WHEN {none} THEN array(0) ELSE {found} END"]
 
 
 def _where(condition: str, cells: list[str]) -> str:
@@ -120,7 +123,7 @@ def _cells(
     layout: Layout, partitioning: Partitioning, grid: Grid, stream: str, keys: dict[int, str]
 ) -> tuple[str, list[str]]:
     """Whether a row has to do with a grid, and its cells there."""
-    weighed = partitioning._weighed
+    weighed = partitioning.weighed
     here = ["true"]
     for place, key in keys.items():
         kind, heavy = weighed.classes[place].kind, weighed.keys(place)
@@ -162,13 +165,15 @@ class Dealer:
     def run(self, batches: Iterator[pa.RecordBatch], tally: Any) -> Iterator[pa.RecordBatch]:
         """Each row once for every cell that it goes to, with that cell at the end."""
         for batch in batches:
-            tags = np.asarray(batch.column(STREAM))
+            tags, without = np.asarray(batch.column(STREAM)), missing(batch)
             for name, columns in self.layout.unpacked(batch).items():
                 places = np.flatnonzero(tags == self.layout.query.names.index(name))
                 numbers = np.asarray(batch.column(ROW))[places] if self.layout.marked else None
                 if numbers is None:  # rows of one stream alone: any place will do
                     numbers = content(columns, self.partitioning)
                 rows, cells = self.partitioning.deal(name, columns, numbers)
+                if without is not None and has_time(self.layout.query, name):
+                    rows, cells = dealt_apart(rows, cells, without[places])
                 if len(rows):
                     taken = batch.take(pa.array(places[rows]))
                     yield pa.RecordBatch.from_arrays(

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from eddy.errors import StateError
-from eddy.marks import counted
-from eddy.query import Query, changed
-from eddy.snapshot_query import arranged, current, describe, differences
+from eddy.partition.marks import counted
+from eddy.query.query import Query, changed
+from eddy.snapshot.query import arranged, current, describe, differences
 from eddy.spark.layout import trimmed
 from eddy.spark.state import Store
 
@@ -103,7 +103,7 @@ def _in_order(query: Query, saved: Mapping[str, Any]) -> Query:
     """
     if set(query.names) != set(saved["streams"]):
         return query
-    fixed = counted(query) or query.minus or query.aggregates
+    fixed = counted(query) or query.signed
     names = query.names if fixed else tuple(saved["streams"])
     streams = {
         name: attrs.evolve(
@@ -129,7 +129,7 @@ def _difference(saved: Mapping[str, Any], query: Query, checkpoint: str) -> str 
             of = described["streams"][name]
             of["columns"] = {column: kind for column, kind in of["columns"].items() if column in either}
     # Results of a join have the same columns by name; the state of other queries knows their order.
-    if sorted(given["select"]) == sorted(saved["select"]) and not (query.minus or query.aggregates):
+    if sorted(given["select"]) == sorted(saved["select"]) and not query.signed:
         given["select"] = saved["select"]
     return next(differences(saved, given, "the checkpoint"), None)
 

@@ -16,12 +16,13 @@ import numpy as np
 import pyarrow as pa
 from attrs import frozen
 
-from eddy import marks
 from eddy.errors import EddyError
-from eddy.intake import stored_columns
-from eddy.marks import mark_column
-from eddy.query import Query, changed
-from eddy.types import ColumnType
+from eddy.intake import travel
+from eddy.intake.intake import stored_columns
+from eddy.intake.travel import mark_column
+from eddy.query.query import Query, changed
+from eddy.shown import kind_of, shown
+from eddy.values.types import ColumnType
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -126,7 +127,7 @@ class Layout:
                 part = batch.slice(start, size)
                 found[name] = self.columns(name, part)
                 if self.marked:
-                    found[name][marks.ROW] = part.column(ROW)
+                    found[name][travel.ROW] = part.column(ROW)
                     found[name] |= {
                         mark_column(other): part.column(self.mark(other)) for other in self.marked
                     }
@@ -198,7 +199,7 @@ def check_frames(query: Query, frames: Mapping[str, DataFrame], streaming: bool)
     from pyspark.sql import DataFrame
 
     if not isinstance(frames, Mapping):
-        raise EddyError(f"give the DataFrames as a dict of stream name to DataFrame, not {frames!r}")
+        raise EddyError(f"give the DataFrames as a dict of stream name to DataFrame, not {shown(frames)}")
     for name in frames:
         if name not in query.streams:
             raise EddyError(f"the query has no stream {name!r}: it has {', '.join(query.names)}")
@@ -210,18 +211,12 @@ def check_frames(query: Query, frames: Mapping[str, DataFrame], streaming: bool)
     for name, frame in frames.items():
         if not isinstance(frame, DataFrame):
             raise EddyError(
-                f"stream {name} needs Spark's DataFrame, not {_kind_of(frame)}: make one with spark.createDataFrame"
+                f"stream {name} needs Spark's DataFrame, not {kind_of(frame)}: make one with spark.createDataFrame"
             )
         if frame.isStreaming and not streaming:
             raise EddyError(f"the DataFrame of stream {name} is a streaming one: call eddy.spark.stream")
         for column, kind in query.streams[name].columns.items():
             _travelling(frame, column, kind, name)
-
-
-def _kind_of(given: object) -> str:
-    """Its type, and whose: pandas has DataFrames too."""
-    of = type(given)
-    return of.__name__ if of.__module__ == "builtins" else f"{of.__module__.split('.')[0]}.{of.__name__}"
 
 
 def _travelling(frame: DataFrame, column: str, kind: ColumnType, stream: str) -> str:

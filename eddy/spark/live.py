@@ -10,20 +10,21 @@ import attrs
 import numpy as np
 import pyarrow as pa
 
-from eddy.engine import Eddy
+from eddy.engine.eddy import Eddy
 from eddy.errors import EddyError, StateError
-from eddy.outputs import Output
 from eddy.partition import Partitioning
-from eddy.query import Query, changed
-from eddy.result import Result
+from eddy.query.outputs import Output
+from eddy.query.query import Query, changed
+from eddy.results.result import Result
 from eddy.spark.identity import digest, replaced
 from eddy.spark.layout import STREAM, TIME, Layout
 from eddy.spark.order import abreast, by_stream
 from eddy.spark.pack import as_numbers, unpacked
 from eddy.spark.report import Stopwatch, report_of, sent_back
 from eddy.spark.state import Header, State, Store, state_name
+from eddy.spark.timeless import dropped
 from eddy.spark.work import LARGEST, as_spark, gathered
-from eddy.types import Array
+from eddy.values.types import Array
 
 WARM: dict[tuple[str, int, str], tuple[str, str, Eddy]] = {}
 """Engines that this worker process still holds, of which call, and which attempt of which micro-batch they are from."""
@@ -50,6 +51,8 @@ class LiveJob:
     retain: int
     identity: str = ""
     """Which query this is, in short, as the checkpoint describes it; empty if it does not."""
+    bad: str = "error"
+    """What to do with rows without a time: see `eddy.spark.timeless`."""
     call: str = ""
     """The call of `stream` that this is from: held engines of another have other policies, or another query."""
 
@@ -81,6 +84,7 @@ class LiveJob:
         tally: Any,
     ) -> Iterator[pa.RecordBatch]:
         """The results of one micro-batch of a cell, whose rows and newest times are in the table."""
+        table, bad = dropped(self.layout, table, self.bad)
         key = (query_id, cell, self.dealing)
         held = WARM.pop(key, None)
         warm = held[1:] if held is not None and held[0] == self.call else ("", None)
@@ -103,7 +107,7 @@ class LiveJob:
         for found in gathered(self._joined(engine, table.filter(pa.array(ready)), watch), self.schema):
             results += found.num_rows
             yield found
-        dropped = int(np.count_nonzero(late))
+        behind = int(np.count_nonzero(late))
         header = Header(
             batch=batch,
             cell=cell,
@@ -111,7 +115,7 @@ class LiveJob:
             token=secrets.token_hex(8),
             newest=newest,
             released=watermark,
-            late=dropped + (0 if state is None else state.header.late),
+            late=behind + (0 if state is None else state.header.late),
             plan=self.options.get("plan"),
             home={name: is_home(self.partitioning, cell, name) for name in self.layout.query.names},
             query=self.identity,
@@ -121,7 +125,7 @@ class LiveJob:
         while len(WARM) >= KEPT:
             WARM.pop(next(iter(WARM)))
         WARM[key] = (self.call, header.token, engine)
-        more = {"batch": batch, "late": dropped, "pending": pending.num_rows, "results": results}
+        more = {"batch": batch, "late": behind, "bad": bad, "pending": pending.num_rows, "results": results}
         sent_back(tally, report_of(cell, counts, engine.statistics(), watch, **more))
 
     def _state(self, store: Store, batch: int, cell: int, known: str) -> State | None:
@@ -194,7 +198,7 @@ class LiveJob:
 
 def remembering(query: Query) -> Query:
     """The same join with all columns for results, so that a snapshot holds whole rows, to be dealt out anew."""
-    if query.minus or query.aggregates:
+    if query.signed:
         return query
     select = tuple(
         Output(f"{name}.{column}", name, column, of)
@@ -208,7 +212,7 @@ def is_home(partitioning: Partitioning, cell: int, stream: str) -> bool:
     """Whether the cell's rows of a stream are the first of their copies: each row has exactly one home."""
     if partitioning.cells == 1:
         return True
-    weighed = partitioning._weighed
+    weighed = partitioning.weighed
     grid = next(grid for grid in partitioning.grids if grid.start <= cell < grid.start + grid.cells)
     place = cell - grid.start
     for d, (share, stride) in enumerate(zip(grid.shares, grid.strides, strict=True)):

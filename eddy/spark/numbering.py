@@ -12,8 +12,9 @@ from collections.abc import Mapping
 from functools import reduce
 from typing import TYPE_CHECKING
 
-from eddy.lowwater_kernels import ROWS
+from eddy.intake.lowwater_kernels import ROWS
 from eddy.spark.layout import ROW, STREAM, TIME, Layout
+from eddy.spark.timeless import has_time
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -40,7 +41,9 @@ def numbered(layout: Layout, frames: Mapping[str, DataFrame]) -> DataFrame:
     )
     union = _in_stretches(layout, union)
     before = Window.orderBy(STRETCH).rowsBetween(Window.unboundedPreceding, -1)
-    counts = union.groupBy(STRETCH).agg(*(F.sum(_is(i)).alias(f"count{i}") for i in range(len(names))))
+    counts = union.groupBy(STRETCH).agg(
+        *(F.sum(_is(layout, i)).alias(f"count{i}") for i in range(len(names)))
+    )
     earlier = counts.select(
         F.col(STRETCH).alias("which"),
         *(
@@ -50,17 +53,21 @@ def numbered(layout: Layout, frames: Mapping[str, DataFrame]) -> DataFrame:
     )
     own = Window.partitionBy(STRETCH).orderBy(TIME, STREAM, PLACE).rowsBetween(Window.unboundedPreceding, 0)
     joined = union.join(F.broadcast(earlier), F.col(STRETCH) == F.col("which"))
-    so_far = {i: F.col(f"before{i}") + F.sum(_is(i)).over(own) for i in range(len(names))}
+    so_far = {i: F.col(f"before{i}") + F.sum(_is(layout, i)).over(own) for i in range(len(names))}
     row = reduce(lambda rest, i: F.when(F.col(STREAM) == i, so_far[i] - 1).otherwise(rest), so_far, F.lit(0))
     marks = [_low(layout, name, so_far[names.index(name)]).alias(layout.mark(name)) for name in layout.marked]
     slots = [F.col(slot) for slot in layout.slots if slot != TIME]
     return joined.select(STREAM, TIME, row.cast("bigint").alias(ROW), *marks, *slots)
 
 
-def _is(number: int) -> Column:
+def _is(layout: Layout, number: int) -> Column:
+    """1 for a row of a stream that counts: one that should have a time, and has none, does not."""
     from pyspark.sql import functions as F
 
-    return F.when(F.col(STREAM) == number, 1).otherwise(0)
+    counts = F.col(STREAM) == number
+    if has_time(layout.query, layout.query.names[number]):
+        counts = counts & F.col(TIME).isNotNull()
+    return F.when(counts, 1).otherwise(0)
 
 
 def _low(layout: Layout, stream: str, count: Column) -> Column:

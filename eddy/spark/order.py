@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from eddy.marks import counted
+from eddy.partition.marks import counted
 from eddy.spark.layout import STREAM, TIME, Layout
 from eddy.spark.pack import as_numbers
-from eddy.types import Array
+from eddy.values.types import Array
 
 
 def by_stream(layout: Layout, table: pa.Table) -> dict[str, tuple[Array, pa.RecordBatch]]:

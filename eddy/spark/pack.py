@@ -16,14 +16,14 @@ import attrs
 import numpy as np
 import pyarrow as pa
 
-from eddy import arrow
-from eddy.errors import BatchError
 from eddy.partition import Partitioning
-from eddy.partition_hash import text_keys
+from eddy.partition.hash import stir_into, text_keys
 from eddy.spark.layout import CELL, STREAM, TIME, Layout
 from eddy.spark.session import quiet
 from eddy.spark.ship import core_count, pickled, sent, ship
-from eddy.types import Array
+from eddy.spark.timeless import dealt_apart, missing
+from eddy.values import arrow
+from eddy.values.types import Array
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -32,8 +32,6 @@ BLOCK = "block"
 SCHEMA = f"{CELL} int, {BLOCK} binary"
 RUN = 1 << 18
 """Rows that are packed at once: what a task holds in memory, and how long the stretches are that are in order."""
-
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 @attrs.frozen
@@ -64,20 +62,19 @@ class Packer:
                 yield self._blocks(number, name, taken(rows, places))
 
     def _blocks(self, number: int, stream: str, rows: pa.RecordBatch) -> pa.RecordBatch:
-        if rows.column(TIME).null_count:
-            raise BatchError(
-                f"stream {stream}: a row has no time: drop rows whose time is NULL before they are joined"
-            )
-        times = as_numbers(rows.column(TIME))
-        places, to = self._dealt(stream, rows)
+        times, without = as_numbers(rows.column(TIME)), missing(rows)
+        places, to = dealt_apart(*self._dealt(stream, rows), without)
         order = np.lexsort((times[places], to))
         places, ends = places[order], np.searchsorted(to[order], np.arange(self.partitioning.cells + 1))
-        newest = _marker(rows.slice(int(np.argmax(times)), 1), -1 - number)
+        timed = np.arange(len(times)) if without is None else np.flatnonzero(~without)
+        newest = (
+            [_marker(rows.slice(int(timed[np.argmax(times[timed])]), 1), -1 - number)] if len(timed) else []
+        )
         cells, blocks = range(self.partitioning.cells), []
         for cell in cells:
             mine = rows.take(pa.array(places[ends[cell] : ends[cell + 1]]))
-            block = pa.Table.from_batches([mine, newest]).combine_chunks()
-            blocks.append(block.to_batches()[0].serialize().to_pybytes())
+            block = pa.concat_batches([mine, *newest])
+            blocks.append(block.serialize().to_pybytes())
         return pa.RecordBatch.from_arrays(
             [pa.array(cells, pa.int32()), pa.array(blocks, pa.binary())], names=[CELL, BLOCK]
         )
@@ -131,14 +128,14 @@ def content(columns: Mapping[str, Any], partitioning: Partitioning) -> Array | N
     """Numbers made of what is in the rows, where rows are dealt out by number: a second attempt deals alike."""
     if not partitioning.numbered:
         return None
-    number = np.zeros(len(next(iter(columns.values()))), np.uint64)
+    numbers = np.zeros(len(next(iter(columns.values()))), np.int64)
     for values in columns.values():
         valid = arrow.valid_of(values)
         found = text_keys(values) if pa.types.is_string(values.type) else as_numbers(values)
         if valid is not None:
             found = np.where(valid, found, 0)
-        number = (number ^ found.view(np.uint64)) * _GOLDEN
-    return (number >> np.uint64(1)).astype(np.int64)
+        stir_into(numbers, np.ascontiguousarray(found))
+    return numbers & np.int64(np.iinfo(np.int64).max)
 
 
 def as_numbers(values: Any) -> Array:

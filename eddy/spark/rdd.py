@@ -9,12 +9,13 @@ from typing import Any
 import attrs
 import pyarrow as pa
 
-from eddy.engine import Eddy
+from eddy.engine.eddy import Eddy
 from eddy.errors import BatchError, OrderError
-from eddy.marks import counted
-from eddy.query import Query
-from eddy.result import Result
+from eddy.partition.marks import counted
+from eddy.query.query import Query
+from eddy.results.result import Result
 from eddy.spark.bounded import check_options
+from eddy.spark.internals import active_context
 from eddy.spark.report import Stopwatch, report_of, sent_back
 from eddy.spark.ship import pickled, sent, ship
 
@@ -31,10 +32,9 @@ def driver(query: Query, *, tally: Any = None, **policies: Any) -> Callable[[Ite
 
     ``policies`` are the options of `Eddy`. ``tally`` is an accumulator of lists for the report of each partition.
     """
-    from pyspark import SparkContext
 
     check_options(query, policies)
-    context = SparkContext._active_spark_context
+    context = active_context()
     archive = None if context is None else ship(context)
     return sent(pickled(Partition(query, policies)), archive, tally)
 
@@ -52,7 +52,7 @@ class Partition:
         counts = dict.fromkeys(self.query.names, 0)
         watch = Stopwatch()
         merged = self.query.timed and not counted(self.query)
-        signed = bool(self.query.minus or self.query.aggregates)
+        signed = self.query.signed
         for batches, give in self._gathered(watch.drawn(items), engine.batch_size, merged):
             with watch.working():
                 for name, batch in batches.items():

@@ -16,10 +16,10 @@ import attrs
 import numpy as np
 import pyarrow as pa
 
-from eddy.engine import Eddy
+from eddy.engine.eddy import Eddy
 from eddy.errors import StateError
-from eddy.snapshot_format import opened
-from eddy.snapshot_query import check_same
+from eddy.snapshot.format import opened
+from eddy.snapshot.query import check_same
 from eddy.spark.deal import dealt_in_python
 from eddy.spark.layout import CELL, STREAM
 from eddy.spark.live import LiveJob, is_home

@@ -41,6 +41,8 @@ class PartitionReport:
     """Of a stream: rows that came after the watermark, and were dropped."""
     pending: int = 0
     """Of a stream: rows that wait for the watermark."""
+    bad: int = 0
+    """Rows without a time, which were dropped, as ``bad="drop"`` asks."""
 
 
 @define
@@ -141,6 +143,7 @@ def shown(found: list[PartitionReport]) -> str:
         plans = " -> ".join(one.plans)
         batch = f"batch {one.batch}, " if one.batch >= 0 else ""
         extra = f", {one.late:,} late" if one.late else ""
+        extra += f", {one.bad:,} without a time dropped" if one.bad else ""
         extra += f", {one.pending:,} waiting for the watermark" if one.pending else ""
         lines.append(
             f"  {batch}cell {one.cell}: {rows:,} rows, {one.results:,} results, {one.seconds:.2f} s "

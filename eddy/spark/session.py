@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from eddy.errors import EddyError
-from eddy.java import java_home
+from eddy.spark.internals import active_context, has_gateway
+from eddy.spark.java import java_home
 
 DEFAULTS = {
     "spark.driver.bindAddress": "127.0.0.1",
@@ -56,12 +57,11 @@ def session(master: str | None = None, name: str = "eddy", **conf: Any) -> Any:
     default master is local[*]. A session that is there already is returned as it is; EddyError if it has another master
     than is asked for.
     """
-    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
     if master is not None and not isinstance(master, str):
         raise EddyError(f"master is a text such as 'local[2]', not {master!r}")
-    running = SparkContext._active_spark_context
+    running = active_context()
     if master is not None and running is not None and running.master != master:
         raise EddyError(
             f"a Spark session with the master {running.master!r} is running, so there can be none with {master!r}: "
@@ -71,7 +71,7 @@ def session(master: str | None = None, name: str = "eddy", **conf: Any) -> Any:
     if active is not None:
         return active
     master = master or "local[*]"
-    starts = SparkContext._gateway is None
+    starts = not has_gateway()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     scratch = Path(tempfile.mkdtemp(prefix="eddy-spark-"))
     atexit.register(shutil.rmtree, scratch, ignore_errors=True)

@@ -22,6 +22,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from eddy.compiling import compile_kernels
+from stairs.kernel import index_path
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -103,9 +104,9 @@ def _kernels() -> Iterator[tuple[str, Path]]:
 def _caches(module: ModuleType) -> Iterator[tuple[Path, Path]]:
     """For the kernels that a module has, wherever they were made: their source, and their index in Numba's cache."""
     for value in vars(module).values():
-        cache: Any = getattr(value, "_cache", None)
-        if hasattr(cache, "_cache_file"):
-            yield Path(value.py_func.__code__.co_filename), Path(cache._cache_file._index_path)
+        index = index_path(value)
+        if index is not None:
+            yield Path(value.py_func.__code__.co_filename), index
 
 
 def sent(job: bytes, archive: str | None, tally: Any = None) -> Callable[..., Iterator[Any]]:

@@ -26,9 +26,9 @@ import pyarrow as pa
 from attrs import asdict, define, field, frozen
 from pyarrow import fs
 
-from eddy.engine import Eddy
+from eddy.engine.eddy import Eddy
 from eddy.errors import StateError
-from eddy.query import Query
+from eddy.query.query import Query
 
 FOLDER = "eddy"
 HEADER, ENGINE, PENDING = "header.json", "engine.eddy", "pending.arrow"

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from eddy.durations import nanoseconds
+from eddy.checks import whole
 from eddy.errors import EddyError
-from eddy.marks import counted
-from eddy.options import whole
 from eddy.partition import Partitioning, choose
-from eddy.query import Query
+from eddy.partition.marks import counted
+from eddy.query.clock import lacking
+from eddy.query.query import Query
 from eddy.spark.bounded import cells_of, check_options, remember
 from eddy.spark.identity import identified
 from eddy.spark.layout import check_frames, layout_of, result_schema
@@ -31,7 +31,9 @@ from eddy.spark.report import tally
 from eddy.spark.session import quiet
 from eddy.spark.ship import pickled, sent, ship
 from eddy.spark.state import Store
+from eddy.spark.timeless import check_bad
 from eddy.spark.work import BATCH
+from eddy.values.durations import nanoseconds
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -50,6 +52,7 @@ def stream(
     partitions: int | None = None,
     rows: Mapping[str, float] | None = None,
     retain: int = 2,
+    bad: str = "error",
     **policies: Any,
 ) -> DataFrame:
     """The results of a query over streaming DataFrames, one for each stream: a streaming DataFrame, to be appended.
@@ -61,6 +64,9 @@ def stream(
     is a number. Of several streams the slowest counts, or with ``multiple="max"`` the fastest (by default as
     ``spark.sql.streaming.multipleWatermarkPolicy`` says). The rows of a micro-batch count in its own watermark.
 
+    A row whose time is NULL cannot be placed, and is an error. With ``bad="drop"`` such rows are dropped, and counted
+    in `reports`; a query that has stopped goes on where it is started again so.
+
     Every result comes exactly once, into any sink that takes each micro-batch once, however often the query is killed
     and started again: with another plan or other policies, and another number of ``partitions``: then rows are dealt
     out anew when this is called. Windows that count rows, differences and aggregates run in one partition.
@@ -68,6 +74,7 @@ def stream(
     place = check_given(checkpoint, policies)
     policies = {"batch_size": BATCH, **policies}
     check_options(query, policies)
+    check_bad(bad)
     check_delays(query, watermark)
     check_frames(layout_of(query).query, frames, streaming=True)
     still = [name for name, frame in frames.items() if not frame.isStreaming]
@@ -88,7 +95,7 @@ def stream(
         multiple = str(spark.conf.get("spark.sql.streaming.multipleWatermarkPolicy", "min"))
     if multiple not in ("min", "max"):
         raise EddyError(f"multiple is 'min' or 'max', not {multiple!r}")
-    signed = bool(query.minus or query.aggregates)
+    signed = query.signed
     arrow, schema = result_schema(query, signed)
     job = LiveJob(
         layout=attrs.evolve(layout, query=remembering(layout.query)),
@@ -103,6 +110,7 @@ def stream(
         slowest=multiple == "min",
         retain=retain,
         identity=identity.digest,
+        bad=bad,
         call=secrets.token_hex(8),
     )
     prepare(spark, job)
@@ -146,9 +154,16 @@ def check_delays(query: Query, watermark: Any) -> None:
         )
     if not query.timed:
         raise EddyError(
-            "a streaming join puts rows in order of their time, so every stream needs a time column: "
-            "an integer or timestamp column ts, or another with Stream(..., time=)"
+            f"a streaming join puts rows in order of their time, so every stream needs a time column, {_why(query)}"
         )
+
+
+def _why(query: Query) -> str:
+    """Why a query has no clock, and what to do."""
+    if all(declared.time is not None for declared in query.streams.values()):
+        told = ", ".join(f"{name}.{s.time} is {s.columns[str(s.time)]}" for name, s in query.streams.items())
+        return f"and times that can be compared: {told}; declare all of them alike"
+    return f"but {lacking(query.streams)}"
 
 
 def delay(query: Query, stream: str, frame: DataFrame, watermark: Any) -> int:
@@ -180,7 +195,7 @@ def delay(query: Query, stream: str, frame: DataFrame, watermark: Any) -> int:
 
 def dealing(partitioning: Partitioning) -> str:
     """A short name for how rows are dealt out: two that deal alike have the same."""
-    weighed = partitioning._weighed
+    weighed = partitioning.weighed
     parts = [
         partitioning.kind,
         partitioning.cells,

@@ -9,13 +9,14 @@ import attrs
 import numpy as np
 import pyarrow as pa
 
-from eddy.marks import EVENT
+from eddy.intake.travel import EVENT
 from eddy.partition import Cell, Partitioning
-from eddy.result import Result
+from eddy.results.result import Result
 from eddy.spark.layout import CELL, Layout
 from eddy.spark.order import abreast, by_stream
 from eddy.spark.pack import unpacked
 from eddy.spark.report import Stopwatch, report_of, sent_back
+from eddy.spark.timeless import dropped
 
 LARGEST = 1 << 16
 """Results in one Arrow batch, at most."""
@@ -35,18 +36,21 @@ class Job:
     signed: bool = False
     packed: bool = False
     """Whether rows come in blocks, to be put in order here; else they come one by one, in order of time."""
+    bad: str = "error"
+    """What to do with rows without a time: see `eddy.spark.timeless`."""
 
     def run(self, batches: Iterator[pa.RecordBatch], tally: Any) -> Iterator[pa.RecordBatch]:
         """Joins a partition, as Spark's mapInArrow calls it; memory is bounded by the windows, if it is not packed."""
         yield from gathered(self._joined(batches, tally), self.schema)
 
     def _joined(self, batches: Iterator[pa.RecordBatch], tally: Any) -> Iterator[pa.RecordBatch]:
-        watch, events, cell = Stopwatch(), 0, None
+        watch, events, cell, bad = Stopwatch(), 0, None, 0
         rows = dict.fromkeys(self.layout.query.names, 0)
-        parts: Iterator[tuple[int, Any]] = (
+        parts: Iterator[tuple[int, Any, int]] = (
             self._blocks(batches, watch) if self.packed else self._in_order(batches, watch)
         )
-        for number, part in parts:
+        for number, part, without in parts:
+            bad += without
             if cell is None:
                 cell = Cell(self.layout.query, self.partitioning, number, **self.options)
             with watch.working():
@@ -64,25 +68,33 @@ class Job:
                 found = list(as_spark(cell.push(arrived), self.schema, self.signed))
             yield from found
         if cell is not None:
-            sent_back(tally, report_of(cell.number, rows, cell.statistics(), watch))
+            sent_back(tally, report_of(cell.number, rows, cell.statistics(), watch, bad=bad))
 
     def _in_order(
         self, batches: Iterator[pa.RecordBatch], watch: Stopwatch
-    ) -> Iterator[tuple[int, pa.RecordBatch]]:
-        """Rows as they come, and their cell: the rows say which, as a task may have another number."""
+    ) -> Iterator[tuple[int, pa.RecordBatch, int]]:
+        """Rows as they come, and their cell: the rows say which, as a task may have another number. With them, how many
+        there were without a time."""
         for batch in watch.drawn(batches):
+            cell = batch.column(CELL)[0].as_py()
+            batch, bad = dropped(self.layout, batch, self.bad)
+            if bad:
+                yield cell, batch.slice(0, 0), bad
             for piece in pieces(batch, self.options["batch_size"]):
-                yield batch.column(CELL)[0].as_py(), piece
+                yield cell, piece, 0
 
     def _blocks(
         self, batches: Iterator[pa.RecordBatch], watch: Stopwatch
-    ) -> Iterator[tuple[int, dict[str, pa.RecordBatch]]]:
-        """The rows of all blocks in order of time."""
+    ) -> Iterator[tuple[int, dict[str, pa.RecordBatch], int]]:
+        """The rows of all blocks in order of time; and once, how many there were without one."""
         cell, table = unpacked(self.layout, watch.drawn(batches))
         with watch.working():
+            table, bad = dropped(self.layout, table, self.bad)
             streams = by_stream(self.layout, table)
+        if bad:
+            yield cell, {}, bad
         for part in abreast(streams, self.options["batch_size"]):
-            yield cell, part
+            yield cell, part, 0
 
 
 def pieces(batch: pa.RecordBatch, size: int) -> Iterator[pa.RecordBatch]:

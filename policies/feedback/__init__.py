@@ -1,4 +1,9 @@
-"""Feedback policies: which rows not to work for, because no consumer can use what would come of them."""
+"""Feedback policies: which rows not to work for, because no consumer can use what would come of them.
+
+`base` has the contract.
+
+May import: the modules of `policies` that are in no room.
+"""
 
 from __future__ import annotations
 

@@ -47,7 +47,8 @@ class Feedback(ABC):
     """Decides what is judged: an entry that would find no live partner higher up need not be worked for until there is
     one. Such entries are suspended; when a partner comes they are processed as if they had come just before it.
 
-    Whatever a policy decides, results are the same.
+    A subclass writes `judges`, and `rest` so that judging stops where it does not pay; `docs/extending.md` has one.
+    Whatever a policy decides, results are the same. An engine works with a deep copy of it.
     """
 
     watches: ClassVar[bool] = True
@@ -60,8 +61,12 @@ class Feedback(ABC):
 
     @abstractmethod
     def judges(self, components: int, attributes: Sequence[int]) -> Sequence[int] | None:
-        """Which of the attributes that entries of so many components share with what they wait for must be there, in
-        one entry: () means that any entry will do. None: they are not judged."""
+        """What entries wait for, asked once for each edge of a plan.
+
+        ``components``: the streams that an entry is made of, 1 for rows. ``attributes``: the numbers of the key classes
+        that it shares with what it meets higher up. Returned are those of them that one entry there must have, all of
+        them at once; () means that any entry will do, and None that these entries never wait.
+        """
 
     def waits(self, left: int, right: int, nested: bool) -> bool:
         """Whether the left side of a join waits for the right one, or the right one for the left; of how many streams
@@ -80,5 +85,6 @@ class Feedback(ABC):
         return False
 
     def rest(self, edge: Edge) -> int:
-        """What an edge has cost and saved is known; for how many batches it is not to judge anything."""
+        """An edge is reviewed: from what it has cost and saved, for how many batches it is not to judge anything. 0: it
+        goes on."""
         return 0

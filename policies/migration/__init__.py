@@ -1,4 +1,9 @@
-"""Migration techniques: how an engine gets from one plan to another."""
+"""Migration techniques: how an engine gets from one plan to another.
+
+Each decides when the holes of new STAIRs are filled, and which plans run side by side; `base` has the contract.
+
+May import: the modules of `policies` that are in no room.
+"""
 
 from __future__ import annotations
 

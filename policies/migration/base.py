@@ -4,10 +4,39 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
-if TYPE_CHECKING:
-    from stairs import Stair
+
+class State(Protocol):
+    """A state of a plan as a technique sees it: a STAIR, or of a set difference all that it has instead."""
+
+    @property
+    def holes(self) -> object | None:
+        """Where its holes are; None when there are none."""
+
+    @property
+    def rows_before(self) -> int:
+        """Rows that may be holes, or of which some keys may be."""
+
+    @property
+    def keys_filled(self) -> int:
+        """Holes filled so far."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that it takes."""
+
+    def settle(self, budget: int) -> int:
+        """Fill up to ``budget`` holes, newest rows first; how many were filled."""
+
+    def fill(self) -> None:
+        """Fill every hole."""
+
+    def fill_up_to(self, composites: int) -> None:
+        """Fill every hole, but stop when more composites than these have come of it."""
+
+    def promote_all(self) -> None:
+        """Fill every hole entry by entry, oldest rows first."""
 
 
 class Box(Protocol):
@@ -18,15 +47,16 @@ class Box(Protocol):
         """Events that it was given and has not processed."""
 
     def drain(self, events: int | None = None) -> None:
-        """Process what it was given, until at least so many events are done."""
+        """Process what it was given, until at least ``events`` of them are done; None: all of them."""
 
 
 class Change(Protocol):
     """A plan change under way. One of the first four starts it; whatever follows, results are exact."""
 
-    def shift(self) -> Sequence[Stair]:
+    def shift(self) -> Sequence[State]:
         """The new plan takes over. STAIRs that both plans have are kept; returns the others, which consist of holes,
-        each after those below it. A hole that is probed is filled first."""
+        each after those below it. A hole that is probed is filled first. A technique may `fill()` a STAIR, or
+        `settle(budget)` holes of it, which returns how many it has filled, or leave it alone."""
 
     def fork(self, held: bool) -> None:
         """The new plan starts beside the old one, empty, with the rows to come; the old one goes on for whatever has
@@ -67,7 +97,7 @@ class Change(Protocol):
         """Whether another plan runs beside, or holes are left."""
 
     @property
-    def incomplete(self) -> Sequence[Stair]:
+    def incomplete(self) -> Sequence[State]:
         """STAIRs of the new plan that have holes, each after those below it."""
 
     @property
@@ -78,7 +108,7 @@ class Change(Protocol):
         """Stop whatever goes on only for rows that have left their windows."""
 
     def compute(self, budget: int) -> None:
-        """Complete the lowest STAIR that began empty, up to so many keys, newest rows first; a complete one takes
+        """Complete the lowest STAIR that began empty, up to ``budget`` keys, newest rows first; a complete one takes
         work off the old plan."""
 
     def finish(self) -> None:
@@ -88,12 +118,17 @@ class Change(Protocol):
 class Migration(ABC):
     """Long work that is pumped: ``begin`` at a plan change, then ``work`` after every batch until ``done``.
 
-    Whatever a technique does or leaves undone, results are the same.
+    A subclass writes `work`, and `begin` where the new plan is not simply to take over; `docs/extending.md` has one.
+    Whatever a technique does or leaves undone, results are the same. An engine works with a deep copy of it. An error
+    that it raises in a batch does not stop that: it is told by a `PolicyWarning`, and raised by the next push.
     """
 
     joins_only: ClassVar[bool] = False
     """It tells results apart by their old and new rows. What a set difference gives depends on rows that are not in
     the result, so there it cannot be used."""
+    beside: ClassVar[float] = 0.0
+    """Which part of the old plan's work goes on beside that of the new one until the windows have turned over: what a
+    change costs, as `policies.Auto` weighs it. With 0 the states that the new plan lacks are made once instead."""
 
     @property
     def holds(self) -> bool:
@@ -101,12 +136,13 @@ class Migration(ABC):
         return False
 
     def begin(self, change: Change) -> None:
-        """A plan is to be changed; another change may still be under way."""
+        """A plan is to be changed; another change may still be under way. One of the first four methods of ``change``
+        starts it; what is inherited is `shift`."""
         change.shift()
 
     @abstractmethod
     def work(self, change: Change) -> None:
-        """A batch is done. Go on, within a budget."""
+        """A batch is done (``change.last`` events). Go on, within a budget: the next batch waits for this."""
 
     def resume(self, change: Change) -> None:  # noqa: B027 - a hook that may be left alone
         """A snapshot was loaded, in which composites are holes: as after a change that kept no STAIR."""

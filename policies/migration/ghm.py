@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 from attrs import field, frozen
 
@@ -24,6 +24,8 @@ class Ghm(Migration):
     """
 
     share: float = field(default=2.0)
+
+    beside: ClassVar[float] = 0.5
 
     @share.validator
     def _check(self, attribute: Any, value: Any) -> None:

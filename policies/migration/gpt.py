@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from attrs import field, frozen
 
@@ -20,6 +20,8 @@ class Gpt(Migration):
     """
 
     patience: float = field(default=4.0)
+
+    beside: ClassVar[float] = 1.0
 
     @patience.validator
     def _check(self, attribute: Any, value: Any) -> None:

@@ -41,6 +41,7 @@ class HybMig(Migration):
         whole("HybMig(background=...)", value)
 
     joins_only: ClassVar[bool] = True
+    beside: ClassVar[float] = 0.5
 
     @patience.validator
     def _check_patience(self, attribute: Any, value: Any) -> None:

@@ -30,6 +30,7 @@ class ParallelTrack(Migration):
     patience: float = field(default=4.0)
 
     joins_only: ClassVar[bool] = True
+    beside: ClassVar[float] = 1.0
 
     @order.validator
     def _known(self, attribute: Any, value: Any) -> None:

@@ -1,4 +1,9 @@
-"""The optimiser: from what is known of the streams to the cheapest plan."""
+"""The optimiser: from what is known of the streams to the cheapest plan.
+
+Estimates, the cost model, and the search; its kernels are compiled when a policy first needs them.
+
+May import: the modules of `policies` that are in no room.
+"""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-from policies.optimizer.compiled import FLAGS, FLOATS, LONGS, STAMP
+from policies.optimizer.compiled import FLAGS, FLOATS, LONGS
 from policies.optimizer.step_kernels import width
 from stairs.kernel import kernel, part
 
@@ -23,7 +23,7 @@ UNTESTED = -1.2
 
 
 @part
-def neighbours(streams, classes, thetas):  # type: ignore[no-untyped-def]
+def neighbours(streams, classes, thetas):
     """The streams that a predicate of two links to one of these."""
     found = 0
     for c in range(classes.shape[0]):
@@ -35,15 +35,15 @@ def neighbours(streams, classes, thetas):  # type: ignore[no-untyped-def]
     return found & ~streams
 
 
-@kernel(nb.void(LONGS, LONGS, LONGS, LONGS), stamp=STAMP)
-def adjacency(sets, classes, thetas, adjacent):  # type: ignore[no-untyped-def]
+@kernel(nb.void(LONGS, LONGS, LONGS, LONGS))
+def adjacency(sets, classes, thetas, adjacent):
     """For each set the streams that are linked to it."""
     for i in range(sets.shape[0]):
         adjacent[i] = neighbours(sets[i], classes, thetas)
 
 
-@kernel(nb.void(LONGS, LONGS, FLAGS), stamp=STAMP)
-def connection(adjacent, thetas, connected):  # type: ignore[no-untyped-def]
+@kernel(nb.void(LONGS, LONGS, FLAGS))
+def connection(adjacent, thetas, connected):
     """For each set, numbered by its mask, whether its predicates connect it."""
     for streams in range(1, connected.shape[0]):
         reached = streams & -streams
@@ -59,7 +59,7 @@ def connection(adjacent, thetas, connected):  # type: ignore[no-untyped-def]
 
 
 @part
-def own_share(a, b, streams, classes, thetas):  # type: ignore[no-untyped-def]
+def own_share(a, b, streams, classes, thetas):
     """Of the predicates between two streams of a set, the part that no third stream of it implies; -1: none at all."""
     all_of_them = own = 0
     pair = a | b
@@ -76,7 +76,7 @@ def own_share(a, b, streams, classes, thetas):  # type: ignore[no-untyped-def]
 
 
 @part
-def untested(a, b, streams, thetas):  # type: ignore[no-untyped-def]
+def untested(a, b, streams, thetas):
     """The selectivity of what is tested where both streams are, and others with them."""
     total = 0.0
     for t in range(thetas.shape[0]):
@@ -86,8 +86,8 @@ def untested(a, b, streams, thetas):  # type: ignore[no-untyped-def]
     return total
 
 
-@kernel(nb.void(FLOATS, nb.float64[:, ::1], FLAGS, LONGS, LONGS, FLOATS), stamp=STAMP)
-def fill_cards(live, pairs, connected, classes, thetas, cards):  # type: ignore[no-untyped-def]
+@kernel(nb.void(FLOATS, nb.float64[:, ::1], FLAGS, LONGS, LONGS, FLOATS))
+def fill_cards(live, pairs, connected, classes, thetas, cards):
     """Complete the table `cards`, numbered by masks, where it is NaN. `pairs` has the selectivities of pairs."""
     n = live.shape[0]
     for streams in range(1, cards.shape[0]):
@@ -117,44 +117,3 @@ def fill_cards(live, pairs, connected, classes, thetas, cards):  # type: ignore[
                         value -= cards[rest]
                     value += max(share, 0.0) * pairs[i, j] + untested(a, b, streams, thetas)
                     cards[streams] = value
-
-
-@kernel(nb.float64(nb.int64, FLOATS, nb.float64[:, ::1], LONGS, LONGS), stamp=STAMP)
-def cards_of(streams, live, pairs, classes, thetas):  # type: ignore[no-untyped-def]
-    """The same for one set of many streams, from pairs alone: streams are added one by one, each by the predicates to
-    those before it, of one key by the pair that says most."""
-    n = live.shape[0]
-    total = 0.0
-    seen = 0
-    for i in range(n):
-        one = 1 << i
-        if not streams & one:
-            continue
-        total += live[i]
-        for c in range(classes.shape[0]):
-            if not classes[c] & one:
-                continue
-            best = -np.inf
-            for j in range(i):
-                other = 1 << j
-                if seen & other & classes[c]:
-                    number = 0
-                    for d in range(classes.shape[0]):
-                        number += int(not (one | other) & ~classes[d])
-                    best = max(best, pairs[i, j] / number)
-            if best > -np.inf:
-                total += best
-        seen |= one
-        for t in range(thetas.shape[0]):
-            reads = thetas[t]
-            if reads & one and not reads & ~seen:
-                if width(reads) > 2:
-                    total += UNTESTED
-                    continue
-                j = width((reads ^ one) - 1)
-                common = False
-                for c in range(classes.shape[0]):
-                    common |= not reads & ~classes[c]
-                if not common:  # otherwise it is in the pair's selectivity already
-                    total += pairs[i, j]
-    return total

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -13,7 +13,10 @@ from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
 from policies.graph import Graph
-from policies.optimizer.cards_kernels import adjacency, cards_of, connection, fill_cards
+from policies.optimizer.cards_kernels import adjacency, connection, fill_cards
+from policies.optimizer.pairwise import Pairwise, pairwise
+from policies.optimizer.wide_kernels import wide_cards
+from policies.optimizer.words import Layout, layout_of
 
 EXACT = 12
 """Up to so many streams every set has its place in a table."""
@@ -25,7 +28,8 @@ Floats = NDArray[np.float64]
 
 @lru_cache(maxsize=64)
 def predicates(graph: Graph) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint8]]:
-    """Key classes and thetas as bit masks of streams, and which thetas a sorted index serves."""
+    """Key classes and thetas as bit masks of streams, of which there are few enough for tables, and which thetas a
+    sorted index serves."""
     bits = {name: 1 << i for i, name in enumerate(graph.names)}
     classes, thetas = (
         np.array([sum(bits[name] for name in names) for names in sets], np.int64).reshape(-1)
@@ -71,26 +75,28 @@ class Estimate:
     batch: float = 4096.0
     """Events that are processed together."""
     masks: Mapping[str, int] = field(init=False, repr=False)
-    classes: NDArray[np.int64] = field(init=False, repr=False)
-    thetas: NDArray[np.int64] = field(init=False, repr=False)
-    ranges: NDArray[np.uint8] = field(init=False, repr=False)
+    layout: Layout | None = field(init=False, repr=False)
+    """How sets of streams are written where they are too many for tables."""
     rows: Floats = field(init=False, repr=False)
+    query: tuple[NDArray[Any], ...] = field(init=False, repr=False)
+    """The predicates and the live rows, as kernels take them."""
     turnover: Floats = field(init=False, repr=False)
     """Of each stream, arrivals per event and live row."""
     memo: tuple[NDArray[Any], ...] | None = field(init=False, default=None, repr=False)
     """What the search has worked out for all sets: see `facts`."""
     _pairs: Floats = field(init=False, repr=False)
+    _chances: Pairwise | None = field(init=False, default=None, repr=False)
     _table: Floats | None = field(init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         names = self.graph.names
         fix = object.__setattr__
         fix(self, "masks", {name: 1 << i for i, name in enumerate(names)})
-        classes, thetas, ranges = predicates(self.graph)
-        fix(self, "classes", classes)
-        fix(self, "thetas", thetas)
-        fix(self, "ranges", ranges)
+        fix(self, "layout", None if len(names) <= EXACT else layout_of(self.graph))
         fix(self, "rows", np.array([max(float(self.live[name]), 1.0) for name in names]))
+        wide = self.layout
+        given = predicates(self.graph) if wide is None else (wide.thetas, wide.ranges)
+        fix(self, "query", (*given, self.rows))
         rates = np.array([float(self.rates[name]) for name in names])
         fix(self, "turnover", rates / self.rows)
         fix(self, "_pairs", self._selectivities())
@@ -115,31 +121,41 @@ class Estimate:
         table[0] = 0.0
         for names, cards in self.known.items():
             table[self.mask(names)] = np.log(max(cards, NOTHING))
-        fill_cards(np.log(self.rows), self._pairs, connected, self.classes, self.thetas, table)
+        fill_cards(np.log(self.rows), self._pairs, connected, *self.query[:2], table)
         return np.exp(np.minimum(table, 600.0))
 
+    def sets(self, masks: Sequence[int]) -> NDArray[np.int64]:
+        """Sets of streams as kernels take them: as numbers, which are their places in tables, or as rows of words."""
+        return np.array(masks, np.int64).reshape(-1) if self.layout is None else self.layout.words(masks)
+
     def cards(self, sets: NDArray[np.int64]) -> Floats:
-        """Live composites of each set, given as bits."""
+        """Live composites of each set, given as `sets` has them."""
         if self._table is not None:
             return self._table[sets]
-        live = np.log(self.rows)
-        exact = {self.mask(names): cards for names, cards in self.known.items()}
-        found = np.empty(len(sets))
-        for i, streams in enumerate(sets.tolist()):
-            if streams in exact:
-                found[i] = max(exact[streams], NOTHING)
-            else:
-                found[i] = np.exp(min(cards_of(streams, live, self._pairs, self.classes, self.thetas), 600.0))
+        chances = self._pairwise()
+        found, widths = np.empty(len(sets)), np.empty(len(sets), np.int64)
+        wide_cards(sets, np.log(self.rows), chances.near, chances.tests, found, widths)
+        found = np.exp(np.minimum(found, 600.0))
+        for i in np.flatnonzero(chances.widths[widths]).tolist():
+            exact = chances.exact.get(sets[i].tobytes())
+            if exact is not None:
+                found[i] = max(exact, NOTHING)
         return found
+
+    def _pairwise(self) -> Pairwise:
+        """What follows from pairs; found once."""
+        if self._chances is None:
+            assert self.layout is not None
+            made = pairwise(
+                self.layout, self._pairs, {self.mask(names): c for names, c in self.known.items()}
+            )
+            object.__setattr__(self, "_chances", made)
+        assert self._chances is not None
+        return self._chances
 
     def composites(self, *names: str) -> float:
         """Live composites of these streams."""
-        return float(self.cards(np.array([self.mask(names)]))[0])
-
-    def arising(self, *names: str) -> float:
-        """Composites of these streams that arise per event, in a tree."""
-        drive = sum(self.turnover[self.graph.names.index(name)] for name in names)
-        return self.composites(*names) * float(drive)
+        return float(self.cards(self.sets([self.mask(names)]))[0])
 
     def knowing(self, known: Mapping[frozenset[str], float]) -> Estimate:
         """The same, and live composites of more sets."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from policies.optimizer import search_kernels
 from policies.optimizer.estimate import Estimate
-from policies.optimizer.facts import Arrays, all_facts, facts_of, query_of, unions
+from policies.optimizer.facts import Arrays, all_facts, facts_of
 from policies.optimizer.plans import Tree, streams
 
 
@@ -23,19 +23,23 @@ class Space:
     units: Sequence[Tree]
     _facts: Arrays = field(init=False)
     _query: Arrays = field(init=False)
+    _wide: bool = field(init=False)
+    """Whether sets of streams are rows of words."""
 
     def __attrs_post_init__(self) -> None:
         masks = [self.estimate.mask(streams(unit)) for unit in self.units]
         whole = masks == list(self.estimate.masks.values())
-        facts = all_facts(self.estimate) if whole else facts_of(self.estimate, unions(masks))
+        few = self.estimate.layout is None
+        facts = all_facts(self.estimate) if whole and few else facts_of(self.estimate, masks)
+        object.__setattr__(self, "_wide", not few)
         object.__setattr__(self, "_facts", facts)
-        object.__setattr__(self, "_query", query_of(self.estimate))
+        object.__setattr__(self, "_query", self.estimate.query)
 
     def bushy(self) -> tuple[Tree, float]:
         """The cheapest tree, and what it costs besides what is inside the units."""
         cost, crosses, split = self._tables()
         given = self._facts, self._query, self.model
-        search_kernels.bushy(len(self.units), *given, cost, crosses, split)
+        search_kernels.bushy[self._wide](len(self.units), *given, cost, crosses, split)
         return self._tree(len(cost) - 1, split), float(cost[-1])
 
     def left_deep(self, first: int | None = None) -> tuple[Tree, float]:
@@ -43,7 +47,7 @@ class Space:
         cost, crosses, split = self._tables()
         bottom = 0 if first is None else 1 << first
         given = self._facts, self._query, self.model
-        search_kernels.left_deep(len(self.units), bottom, *given, cost, crosses, split)
+        search_kernels.left_deep[self._wide](len(self.units), bottom, *given, cost, crosses, split)
         return self._tree(len(cost) - 1, split), float(cost[-1])
 
     def ordering(self, first: int, turnover: float) -> tuple[tuple[int, ...], float]:
@@ -53,7 +57,9 @@ class Space:
         """
         cost, crosses, last = self._tables()
         given = self._facts, self._query, self.model
-        search_kernels.ordering(len(self.units), 1 << first, turnover, *given, cost, crosses, last)
+        search_kernels.ordering[self._wide](
+            len(self.units), 1 << first, turnover, *given, cost, crosses, last
+        )
         order: list[int] = []
         at = len(cost) - 1
         while at != 1 << first:

@@ -10,22 +10,33 @@ from numpy.typing import NDArray
 
 from policies.optimizer.cards_kernels import adjacency
 from policies.optimizer.estimate import Estimate, connections
+from policies.optimizer.words import Table, Words
 
 Arrays = tuple[NDArray[Any], ...]
 
 
-def query_of(estimate: Estimate) -> Arrays:
-    """The predicates, and the live rows."""
-    return estimate.classes, estimate.thetas, estimate.ranges, estimate.rows
-
-
-def facts_of(estimate: Estimate, sets: NDArray[np.int64]) -> Arrays:
-    """What is to be known of these sets of streams, given as bits."""
-    cards = estimate.cards(sets)
-    bits = (sets[:, None] >> np.arange(len(estimate.rows))) & 1
+def facts_of(estimate: Estimate, units: Sequence[int]) -> Arrays:
+    """What is to be known of all sets of these units, numbered by the bits of the units."""
+    if estimate.layout is not None:
+        return table_facts(estimate, estimate.layout.unions(units))
+    sets = unions(units)
     adjacent = np.empty(len(sets), np.int64)
-    adjacency(sets, estimate.classes, estimate.thetas, adjacent)
-    return sets, cards, bits @ estimate.turnover, adjacent
+    adjacency(sets, *estimate.query[:2], adjacent)
+    return sets, estimate.cards(sets), driven(estimate, sets), adjacent
+
+
+def table_facts(estimate: Estimate, table: Table, drivers: Words | None = None) -> Arrays:
+    """The same of sets that are rows of words; ``drivers``: the streams whose arrivals make entries, if not all do."""
+    streams, has, many, widths = table
+    drive = driven(estimate, streams if drivers is None else drivers)
+    return streams, estimate.cards(streams), drive, has, many, widths
+
+
+def driven(estimate: Estimate, sets: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Arrivals per event and live row, of all streams of a set together; sets as `Estimate.sets` has them."""
+    if estimate.layout is None:
+        return ((sets[:, None] >> np.arange(len(estimate.rows))) & 1) @ estimate.turnover
+    return estimate.layout.bits(sets) @ estimate.turnover
 
 
 def all_facts(estimate: Estimate) -> Arrays:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from policies.optimizer.estimate import Estimate
-from policies.optimizer.facts import all_facts, query_of
+from policies.optimizer.facts import all_facts
 from policies.optimizer.family_kernels import improve
 from policies.optimizer.plans import Orders, Tree, Visit, nodes, streams
 
@@ -32,7 +32,7 @@ def improved(
     stay = np.array([estimate.mask(names) for names in fixed], np.int64)
     facts = all_facts(estimate)
     room = np.empty(64), np.empty(1024, np.int64)
-    count = improve(family, len(masks) + 1, stay, facts, query_of(estimate), array, *room, orders)
+    count = improve(family, len(masks) + 1, stay, facts, estimate.query, array, *room, orders)
     rows = {}
     for part, *visits in orders[: n + count - 1].tolist():
         rows[part] = visits[: visits.index(0)] if 0 in visits else visits

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numba as nb
 
-from policies.optimizer.compiled import FACTS, FLOATS, LONGS, QUERY, STAMP
+from policies.optimizer.compiled import FACTS, FLOATS, LONGS, QUERY
 from policies.optimizer.step_kernels import INSERT, KEEP, linked, probing, writing
 from stairs.kernel import kernel
 
@@ -18,11 +18,15 @@ CROSS = 1e3
 """Seconds that a cross product costs: more than any plan without one."""
 EXACT = 4
 """Others among which the best order is looked for by dynamic programming; among more, always the least next."""
+ROOM = 256
+"""Where in the working memory, behind keys, the sets are that they are of."""
+BITS = 62
+"""Key classes that are bits of a number."""
 ORDERS = nb.int64[:, ::1]
 
 
-@kernel(nb.float64(nb.float64, nb.int64, nb.int64, FACTS, QUERY, FLOATS), stamp=STAMP)
-def visiting(turnover, seen, target, facts, query, model):  # type: ignore[no-untyped-def]
+@kernel(nb.float64(nb.float64, nb.int64, nb.int64, FACTS, QUERY, FLOATS))
+def visiting(turnover, seen, target, facts, query, model):
     """Seconds per event in which entries of `seen`, so many per event and live one, visit `target`."""
     _, cards, _, adjacent = facts
     seconds = probing(turnover * cards[seen], seen, target, cards[target], query, model)
@@ -32,8 +36,8 @@ def visiting(turnover, seen, target, facts, query, model):  # type: ignore[no-un
     return seconds
 
 
-@kernel(nb.int64(nb.int64, LONGS, nb.int64, LONGS), stamp=STAMP)
-def parts_of(both, family, count, parts):  # type: ignore[no-untyped-def]
+@kernel(nb.int64(nb.int64, LONGS, nb.int64, LONGS))
+def parts_of(both, family, count, parts):
     """The parts of a set of the family, into `parts`; how many."""
     found = 0
     rest = both
@@ -57,8 +61,8 @@ def parts_of(both, family, count, parts):  # type: ignore[no-untyped-def]
     return found
 
 
-@kernel(nb.void(nb.int64, LONGS, nb.int64, FACTS, QUERY, FLOATS, FLOATS, LONGS), stamp=STAMP)
-def order_part(own, parts, count, facts, query, model, cost, order):  # type: ignore[no-untyped-def]
+@kernel(nb.void(nb.int64, LONGS, nb.int64, FACTS, QUERY, FLOATS, FLOATS, LONGS))
+def order_part(own, parts, count, facts, query, model, cost, order):
     """The best order in which entries of part number `own` visit the others, into `order`.
 
     `cost` has room for a number for each set of others, `order` for twice as many besides.
@@ -101,18 +105,28 @@ def order_part(own, parts, count, facts, query, model, cost, order):  # type: ig
         some ^= 1 << j
 
 
-@kernel(nb.int64(nb.int64, nb.int64, LONGS), stamp=STAMP)
-def shared_classes(left, right, classes):  # type: ignore[no-untyped-def]
-    """The key classes that two sets have in common, as bits."""
+@kernel(nb.int64(nb.int64, nb.int64, LONGS))
+def shared_classes(left, right, classes):
+    """The key classes that two sets have in common, as bits, as far as a number has bits; more than `BITS` are compared
+    by `same_beyond`."""
     found = 0
-    for c in range(classes.shape[0]):
+    for c in range(min(classes.shape[0], BITS)):
         if left & classes[c] and right & classes[c]:
             found |= 1 << c
     return found
 
 
-@kernel(nb.float64(LONGS, nb.int64, FACTS, QUERY, FLOATS, FLOATS, LONGS, ORDERS), stamp=STAMP)
-def family_seconds(family, count, facts, query, model, cost, work, orders):  # type: ignore[no-untyped-def]
+@kernel(nb.boolean(nb.int64, nb.int64, nb.int64, LONGS))
+def same_beyond(one, other, kept, classes):
+    """Whether two sets share the same classes with a third, of those that have no bit."""
+    for c in range(BITS, classes.shape[0]):
+        if kept & classes[c] and (one & classes[c] != 0) != (other & classes[c] != 0):
+            return False
+    return True
+
+
+@kernel(nb.float64(LONGS, nb.int64, FACTS, QUERY, FLOATS, FLOATS, LONGS, ORDERS))
+def family_seconds(family, count, facts, query, model, cost, work, orders):
     """Seconds per event of the best plan with this family, and in `orders`, for each part, itself and its visits.
 
     The first set of the family is the whole.
@@ -136,25 +150,27 @@ def family_seconds(family, count, facts, query, model, cost, work, orders):  # t
     # more if its own entries go on by another key.
     for i in range(1, count):
         kept = family[i]
-        keys, own = 0, -1
+        keys, own, onward = 0, -1, 0
         for r in range(row):
             seen, at = orders[r, 0], 1
             if seen == kept:
-                own = shared_classes(kept, orders[r, 1], query[0])
+                onward = orders[r, 1]
+                own = shared_classes(kept, onward, query[0])
             while orders[r, at]:
                 if orders[r, at] == kept:
                     work[keys] = shared_classes(seen, kept, query[0])
+                    work[ROOM + keys] = seen
                     keys += 1
                 seen |= orders[r, at]
                 at += 1
-        different, again = 0, own != 0
+        different, again = 0, own != 0 or not same_beyond(onward, 0, kept, query[0])
         for k in range(keys):
-            new = True
+            new, seen = True, work[ROOM + k]
             for j in range(k):
-                if work[j] == work[k]:
+                if work[j] == work[k] and same_beyond(seen, work[ROOM + j], kept, query[0]):
                     new = False
             different += new
-            if work[k] == own:
+            if work[k] == own and same_beyond(seen, onward, kept, query[0]):
                 again = False
         total += different * cards[kept] * drive[kept] * model[INSERT]
         more = different + again - 1
@@ -171,8 +187,8 @@ def family_seconds(family, count, facts, query, model, cost, work, orders):  # t
     return total
 
 
-@kernel(nb.int64(LONGS, nb.int64, LONGS, FACTS, QUERY, FLOATS, FLOATS, LONGS, ORDERS), stamp=STAMP)
-def improve(family, count, fixed, facts, query, model, cost, work, orders):  # type: ignore[no-untyped-def]
+@kernel(nb.int64(LONGS, nb.int64, LONGS, FACTS, QUERY, FLOATS, FLOATS, LONGS, ORDERS))
+def improve(family, count, fixed, facts, query, model, cost, work, orders):
     """Drop or add one composite after the other while that makes the plan cheaper; how many sets there are then, and
     in `cost[0]` what the plan costs.
 

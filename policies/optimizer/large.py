@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from policies.optimizer.estimate import Estimate
 from policies.optimizer.exact import Space
-from policies.optimizer.facts import facts_of
+from policies.optimizer.facts import driven
+from policies.optimizer.links import links_of
 from policies.optimizer.plans import Tree, left_deep, streams
 
 PART = 8
@@ -22,13 +23,14 @@ def greedy_tree(estimate: Estimate, units: list[Tree]) -> Tree:
     """Join the two units whose composites arise least often, again and again; what is linked first."""
     forest = {estimate.mask(streams(unit)): unit for unit in units}
     prices: dict[tuple[int, int], tuple[bool, float]] = {}
+    links = links_of(estimate.graph)
     while len(forest) > 1:
         new = [pair for pair in itertools.combinations(forest, 2) if pair not in prices]
         if new:
-            both = np.array([left | right for left, right in new])
-            _, cards, drive, _ = facts_of(estimate, both)
-            for pair, arising in zip(new, (cards * drive).tolist(), strict=True):
-                prices[pair] = not _linked(estimate, *pair), arising
+            both = estimate.sets([left | right for left, right in new])
+            arising = estimate.cards(both) * driven(estimate, both)
+            for (left, right), price in zip(new, arising.tolist(), strict=True):
+                prices[left, right] = not links.between(left, right), price
         left, right = min(itertools.combinations(forest, 2), key=lambda pair: prices[pair])
         forest[left | right] = forest.pop(left), forest.pop(right)
     return next(iter(forest.values()))
@@ -62,12 +64,12 @@ def _improved(estimate: Estimate, model: NDArray[np.float64], tree: Tree, fixed:
 
 def greedy_order(estimate: Estimate, first: Tree, others: list[Tree]) -> list[Tree]:
     """From ``first`` on, always the unit with which there are fewest composites; what is linked first."""
-    order, rest = [first], list(others)
+    order, rest, links = [first], list(others), links_of(estimate.graph)
     seen = estimate.mask(streams(first))
     while rest:
         masks = [estimate.mask(streams(unit)) for unit in rest]
-        cards = estimate.cards(np.array([seen | mask for mask in masks]))
-        ranks = [(not _linked(estimate, seen, mask), float(c)) for mask, c in zip(masks, cards, strict=True)]
+        cards = estimate.cards(estimate.sets([seen | mask for mask in masks])).tolist()
+        ranks = [(not links.between(seen, mask), c) for mask, c in zip(masks, cards, strict=True)]
         best = ranks.index(min(ranks))
         seen |= masks[best]
         order.append(rest.pop(best))
@@ -108,10 +110,3 @@ def _order(tree: Tree, units: Sequence[Tree]) -> list[Tree]:
         tree, right = tree
         found.append(right)
     return [tree, *reversed(found)]
-
-
-def _linked(estimate: Estimate, left: int, right: int) -> bool:
-    def names(mask: int) -> list[str]:
-        return [name for name, bit in estimate.masks.items() if bit & mask]
-
-    return estimate.graph.linked(names(left), names(right))

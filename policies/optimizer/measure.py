@@ -12,7 +12,7 @@ from policies.optimizer.plans import Orders, Tree, Visit, nodes, read, singles, 
 from policies.optimizer.steps import steps_of
 
 if TYPE_CHECKING:
-    from policies.routing.view import Fan, View
+    from policies.view import Fan, View
 
 Cards = dict[frozenset[str], float]
 

@@ -13,7 +13,7 @@ from policies.optimizer.calibrated import SECONDS
 from policies.optimizer.estimate import Estimate
 
 if TYPE_CHECKING:
-    from policies.routing.view import View
+    from policies.view import View
 
 
 @frozen

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from policies.graph import Graph
 from policies.optimizer.estimate import Estimate
 from policies.optimizer.model import CostModel
 from policies.optimizer.search import cost_of, seconds
 from policies.optimizer.steps import steps_of
-
-SIDE_BY_SIDE = {"ParallelTrack": 1.0, "Gpt": 1.0, "HybMig": 0.5, "Ghm": 0.5}
-"""Techniques that run the old plan beside the new one until the windows have turned over; for how much of it."""
 
 
 def same(plan: str, other: str, graph: Graph) -> bool:
@@ -26,17 +21,18 @@ def changing_seconds(plan: str, other: str, believed: Estimate, model: CostModel
 
 
 def moving_seconds(
-    plan: str, other: str, believed: Estimate, model: CostModel, technique: str, horizon: float
+    plan: str, other: str, believed: Estimate, model: CostModel, beside: float, horizon: float
 ) -> float:
-    """Seconds that it takes to get from one plan to the other, by the technique in use.
+    """Seconds that it takes to get from one plan to the other, by a technique of which `Migration.beside` is so much.
 
-    Composites of states that only the other plan has are made once; or the old plan goes on for ``horizon`` events.
+    Composites of states that only the other plan has are made once; or, where it is above 0, so much of the old plan
+    goes on for ``horizon`` events.
     """
     ours, theirs = steps_of(plan, believed.graph), steps_of(other, believed.graph)
     total = len(theirs.steps) * model.change
-    if technique in SIDE_BY_SIDE:
-        return total + SIDE_BY_SIDE[technique] * horizon * cost_of(plan, believed, model)
+    if beside:
+        return total + beside * horizon * cost_of(plan, believed, model)
     new = sorted(theirs.kept - ours.kept)
-    for both, cards in zip(new, believed.cards(np.array(new, np.int64)).tolist(), strict=True):
+    for both, cards in zip(new, believed.cards(believed.sets(new)).tolist(), strict=True):
         total += cards * (model.match + model.insert + model.byte * (12 + 4 * both.bit_count()))
     return total

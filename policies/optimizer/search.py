@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from policies.optimizer.estimate import EXACT, Estimate, connections
 from policies.optimizer.exact import Space
-from policies.optimizer.facts import query_of
+from policies.optimizer.facts import table_facts
 from policies.optimizer.families import composites, improved
 from policies.optimizer.family_kernels import EXACT as ORDERED
 from policies.optimizer.large import greedy_order, greedy_tree, improved_order, improved_tree
@@ -17,6 +17,7 @@ from policies.optimizer.model import CostModel
 from policies.optimizer.plans import Orders, Tree, left_deep, nodes, read, show, streams
 from policies.optimizer.step_kernels import KEEP, steps_seconds
 from policies.optimizer.steps import Steps, steps_of
+from policies.optimizer.wide_kernels import wide_steps_seconds
 
 SHAPES = ("bushy", "left-deep", "orderings", "any")
 
@@ -79,9 +80,12 @@ def _seconds_of(plan: str, estimate: Estimate, array: NDArray[np.float64]) -> fl
 
 def seconds(steps: Steps, estimate: Estimate, array: NDArray[np.float64]) -> float:
     """Seconds per event of some steps."""
-    cards = estimate.cards(steps.sets.reshape(-1)).reshape(-1, 3)
     kept = len(steps.kept) * float(array[KEEP])
-    return kept + float(steps_seconds(steps.table, cards, estimate.turnover, query_of(estimate), array))
+    if steps.wide is not None:
+        facts = table_facts(estimate, *steps.wide)
+        return kept + float(wide_steps_seconds(steps.table, facts, estimate.query, array))
+    cards = estimate.cards(steps.sets.reshape(-1)).reshape(-1, 3)
+    return kept + float(steps_seconds(steps.table, cards, estimate.turnover, estimate.query, array))
 
 
 def pin(names: Sequence[str], pinned: Iterable[str]) -> list[Tree]:

@@ -1,5 +1,7 @@
 """Dynamic programming over sets of units as bit masks: trees, left-deep trees, and one stream's ordering.
 
+Each kernel is compiled twice: for queries of so few streams that a set of them is one number too, and for all others.
+
 Cross products are avoided as far as the query has none: of two plans the one with fewer is better, whatever it costs;
 `crosses` has their number for every set. No checks: see `search`.
 """
@@ -8,17 +10,18 @@ from __future__ import annotations
 
 import numba as nb
 
-from policies.optimizer.compiled import FACTS, FLOATS, LONGS, QUERY, STAMP
-from policies.optimizer.step_kernels import joining, linked, probing, writing
-from stairs.kernel import kernel
+from policies.optimizer.compiled import FACTS, FLOATS, LONGS, QUERY, WIDE_FACTS, WIDE_QUERY, twice
+from policies.optimizer.set_kernels import joining, linked_sets, probing_set, writing_sets
 
 NEVER = 1 << 20
 
 
-@kernel(nb.void(nb.int64, FACTS, QUERY, FLOATS, FLOATS, LONGS, LONGS), stamp=STAMP)
-def bushy(units, facts, query, model, cost, crosses, split):  # type: ignore[no-untyped-def]
+@twice(
+    nb.void(nb.int64, FACTS, QUERY, FLOATS, FLOATS, LONGS, LONGS),
+    nb.void(nb.int64, WIDE_FACTS, WIDE_QUERY, FLOATS, FLOATS, LONGS, LONGS),
+)
+def bushy(units, facts, query, model, cost, crosses, split):
     """The cheapest tree of every set of units: its cost, its crosses, and the units of its left side."""
-    sets, _, _, adjacent = facts
     full = (1 << units) - 1
     for both in range(1, full + 1):
         cost[both] = crosses[both] = split[both] = 0
@@ -32,7 +35,7 @@ def bushy(units, facts, query, model, cost, crosses, split):  # type: ignore[no-
             known = crosses[left] + crosses[right]
             below = cost[left] + cost[right]
             if left & low and (known < crosses[both] or (known == crosses[both] and below < cost[both])):
-                if not linked(sets[left], sets[right], adjacent[left], query[1]):
+                if not linked_sets(left, right, facts, query):
                     known += 1
                 if known < crosses[both] or (known == crosses[both] and below < cost[both]):
                     seconds = below + joining(left, right, both, both == full, facts, query, model)
@@ -41,10 +44,12 @@ def bushy(units, facts, query, model, cost, crosses, split):  # type: ignore[no-
             left = (left - 1) & both
 
 
-@kernel(nb.void(nb.int64, nb.int64, FACTS, QUERY, FLOATS, FLOATS, LONGS, LONGS), stamp=STAMP)
-def left_deep(units, first, facts, query, model, cost, crosses, split):  # type: ignore[no-untyped-def]
+@twice(
+    nb.void(nb.int64, nb.int64, FACTS, QUERY, FLOATS, FLOATS, LONGS, LONGS),
+    nb.void(nb.int64, nb.int64, WIDE_FACTS, WIDE_QUERY, FLOATS, FLOATS, LONGS, LONGS),
+)
+def left_deep(units, first, facts, query, model, cost, crosses, split):
     """The same for trees whose right sides are all single units; the unit `first`, as a mask, is at the bottom left."""
-    sets, _, _, adjacent = facts
     full = (1 << units) - 1
     for both in range(1, full + 1):
         cost[both] = crosses[both] = split[both] = 0
@@ -59,7 +64,7 @@ def left_deep(units, first, facts, query, model, cost, crosses, split):  # type:
             known = crosses[left]
             if right == first:
                 continue
-            if not linked(sets[left], sets[right], adjacent[left], query[1]):
+            if not linked_sets(left, right, facts, query):
                 known += 1
             if known <= crosses[both]:
                 seconds = cost[left] + joining(left, right, both, both == full, facts, query, model)
@@ -67,13 +72,16 @@ def left_deep(units, first, facts, query, model, cost, crosses, split):  # type:
                     cost[both], crosses[both], split[both] = seconds, known, left
 
 
-@kernel(nb.void(nb.int64, nb.int64, nb.float64, FACTS, QUERY, FLOATS, FLOATS, LONGS, LONGS), stamp=STAMP)
-def ordering(units, first, turnover, facts, query, model, cost, crosses, last):  # type: ignore[no-untyped-def]
+@twice(
+    nb.void(nb.int64, nb.int64, nb.float64, FACTS, QUERY, FLOATS, FLOATS, LONGS, LONGS),
+    nb.void(nb.int64, nb.int64, nb.float64, WIDE_FACTS, WIDE_QUERY, FLOATS, FLOATS, LONGS, LONGS),
+)
+def ordering(units, first, turnover, facts, query, model, cost, crosses, last):
     """The cheapest order in which entries of the unit `first`, a mask, visit the others, for every set that has it.
 
     Of a set there arise `turnover` times its live composites per event. `last` has the unit that is visited last.
     """
-    sets, cards, _, adjacent = facts
+    cards = facts[1]
     full = (1 << units) - 1
     cost[first] = crosses[first] = last[first] = 0
     for both in range(1, full + 1):
@@ -86,12 +94,12 @@ def ordering(units, first, turnover, facts, query, model, cost, crosses, last): 
             rest ^= right
             left = both ^ right
             known = crosses[left]
-            if not linked(sets[left], sets[right], adjacent[left], query[1]):
+            if not linked_sets(left, right, facts, query):
                 known += 1
             if known <= crosses[both]:
                 seconds = cost[left]
                 flow, matches = turnover * cards[left], turnover * cards[both]
-                seconds += probing(flow, sets[left], sets[right], cards[right], query, model)
-                seconds += writing(matches, sets[left], sets[right], query, model)
+                seconds += probing_set(flow, left, right, facts, query, model)
+                seconds += writing_sets(matches, left, right, facts, query, model)
                 if known < crosses[both] or seconds < cost[both]:
                     cost[both], crosses[both], last[both] = seconds, known, right

@@ -10,7 +10,7 @@ import math
 
 import numba as nb
 
-from policies.optimizer.compiled import FACTS, FLOATS, LONGS, QUERY, STAMP
+from policies.optimizer.compiled import FLOATS, LONGS, QUERY
 from stairs.kernel import kernel, part
 
 PROBE, MISS, MATCH, BYTE, INSERT, REKEY, VERIFY, SEEK, COMPARE, STEP, NESTED, KEEP = range(12)
@@ -22,7 +22,7 @@ HEAD, COMPONENT = 12.0, 4.0
 
 
 @part
-def width(streams):  # type: ignore[no-untyped-def]
+def width(streams):
     """How many streams a mask has."""
     found = 0
     while streams:
@@ -32,7 +32,7 @@ def width(streams):  # type: ignore[no-untyped-def]
 
 
 @part
-def shared(left, right, classes):  # type: ignore[no-untyped-def]
+def shared(left, right, classes):
     """How many key classes two sets of streams have in common."""
     found = 0
     for c in range(classes.shape[0]):
@@ -41,8 +41,42 @@ def shared(left, right, classes):  # type: ignore[no-untyped-def]
     return found
 
 
-@kernel(nb.boolean(nb.int64, nb.int64, nb.int64, LONGS), stamp=STAMP)
-def linked(left, right, adjacent, thetas):  # type: ignore[no-untyped-def]
+@part
+def by_key(flow, entries, streams, common, foreign, model):
+    """Seconds per event in which so many entries look for partners among others, of so many streams, by so many keys;
+    `foreign`: they were joined by another."""
+    if model[NESTED] > 0.0:
+        return model[STEP] + flow * entries * model[COMPARE]
+    size = entries * (HEAD + COMPONENT * streams)
+    seconds = model[PROBE] + model[MISS] * math.log2(1.0 + size / CACHE)
+    if foreign or common > 1:
+        seconds += model[REKEY] * common
+    return model[STEP] + flow * seconds
+
+
+@part
+def by_range(flow, rows, model):
+    """The same by a sorted index of so many rows."""
+    return model[STEP] + flow * (model[SEEK] * math.log2(2.0 + rows) + model[PROBE])
+
+
+@part
+def by_pairs(flow, rows, model):
+    """The same by trying so many rows."""
+    return model[STEP] + flow * (model[PROBE] + rows * model[COMPARE])
+
+
+@part
+def written(matches, streams, common, model):
+    """Seconds per event in which so many matches, of so many streams and by so many keys, are written."""
+    seconds = model[MATCH] + model[BYTE] * (HEAD + COMPONENT * streams)
+    if common > 1:
+        seconds += model[VERIFY] * common
+    return matches * seconds
+
+
+@kernel(nb.boolean(nb.int64, nb.int64, nb.int64, LONGS))
+def linked(left, right, adjacent, thetas):
     """Whether a predicate can be tested between two sets, the streams next to the first being known."""
     if adjacent & right:
         return True
@@ -53,11 +87,10 @@ def linked(left, right, adjacent, thetas):  # type: ignore[no-untyped-def]
     return False
 
 
-@kernel(nb.float64(nb.float64, nb.int64, nb.int64, nb.float64, QUERY, FLOATS), stamp=STAMP)
-def probing(flow, source, target, entries, query, model):  # type: ignore[no-untyped-def]
+@kernel(nb.float64(nb.float64, nb.int64, nb.int64, nb.float64, QUERY, FLOATS))
+def probing(flow, source, target, entries, query, model):
     """Seconds per event in which `flow` entries of `source` look for partners among `entries` of `target`."""
     classes, thetas, ranges, live = query
-    once = model[STEP]
     common = 0
     foreign = False
     for c in range(classes.shape[0]):
@@ -67,13 +100,7 @@ def probing(flow, source, target, entries, query, model):  # type: ignore[no-unt
         elif inside & (inside - 1):
             foreign = True  # they were joined by this key, so the next one has to be fetched
     if common:
-        if model[NESTED] > 0.0:
-            return once + flow * entries * model[COMPARE]
-        size = entries * (HEAD + COMPONENT * width(target))
-        seconds = model[PROBE] + model[MISS] * math.log2(1.0 + size / CACHE)
-        if foreign or common > 1:
-            seconds += model[REKEY] * common
-        return once + flow * seconds
+        return by_key(flow, entries, width(target), common, foreign, model)
     pairs = 0.0
     for t in range(thetas.shape[0]):
         reads = thetas[t]
@@ -81,39 +108,19 @@ def probing(flow, source, target, entries, query, model):  # type: ignore[no-unt
         if inside and reads & source and not inside & (inside - 1) and not reads & ~(source | target):
             row = width(inside - 1)  # the one stream of the target that the predicate reads
             if ranges[t] and model[NESTED] == 0.0:
-                return once + flow * (model[SEEK] * math.log2(2.0 + live[row]) + model[PROBE])
+                return by_range(flow, live[row], model)
             pairs = live[row]
-    return once + flow * (model[PROBE] + pairs * model[COMPARE])
+    return by_pairs(flow, pairs, model)
 
 
-@kernel(nb.float64(nb.float64, nb.int64, nb.int64, QUERY, FLOATS), stamp=STAMP)
-def writing(matches, left, right, query, model):  # type: ignore[no-untyped-def]
+@kernel(nb.float64(nb.float64, nb.int64, nb.int64, QUERY, FLOATS))
+def writing(matches, left, right, query, model):
     """Seconds per event in which so many matches of two sets are written."""
-    seconds = model[MATCH] + model[BYTE] * (HEAD + COMPONENT * width(left | right))
-    common = shared(left, right, query[0])
-    if common > 1:
-        seconds += model[VERIFY] * common
-    return matches * seconds
+    return written(matches, width(left | right), shared(left, right, query[0]), model)
 
 
-@kernel(nb.float64(nb.int64, nb.int64, nb.int64, nb.boolean, FACTS, QUERY, FLOATS), stamp=STAMP)
-def joining(left, right, both, root, facts, query, model):  # type: ignore[no-untyped-def]
-    """Seconds per event of a node of a tree: either side probes the other, and matches are stored but at the root.
-
-    Sets are given by their numbers in `facts`.
-    """
-    sets, cards, drive, _ = facts
-    matches = cards[both] * drive[both]
-    seconds = probing(cards[left] * drive[left], sets[left], sets[right], cards[right], query, model)
-    seconds += probing(cards[right] * drive[right], sets[right], sets[left], cards[left], query, model)
-    seconds += writing(matches, sets[left], sets[right], query, model)
-    if not root:
-        seconds += matches * model[INSERT] + model[KEEP]
-    return seconds
-
-
-@kernel(nb.float64(nb.int64[:, ::1], nb.float64[:, ::1], FLOATS, QUERY, FLOATS), stamp=STAMP)
-def steps_seconds(steps, cards, turnover, query, model):  # type: ignore[no-untyped-def]
+@kernel(nb.float64(nb.int64[:, ::1], nb.float64[:, ::1], FLOATS, QUERY, FLOATS))
+def steps_seconds(steps, cards, turnover, query, model):
     """Seconds per event of the steps of a plan: of each its source, target and drivers as masks, how often it is made
     and how often its matches are stored; and the live composites of source, target and both."""
     total = 0.0

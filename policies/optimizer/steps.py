@@ -10,7 +10,9 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from policies.graph import Graph
+from policies.optimizer.estimate import EXACT
 from policies.optimizer.plans import Orders, Tree, Visit, nodes, read, singles, streams
+from policies.optimizer.words import Table, Words, layout_of
 
 Key = tuple[int, ...]
 """The key classes that two sets of streams share."""
@@ -36,14 +38,18 @@ class Steps:
 
     steps: frozenset[Step]
     kept: frozenset[int]
+    graph: Graph
     table: NDArray[np.int64]
-    """For each step its source, target, drivers, and how often it is made and linked."""
+    """For each step its source, target, drivers, and how often it is made and linked; the two last only where there are
+    too many streams for a set to be a number."""
     sets: NDArray[np.int64]
     """The source, the target, and both, of each step."""
+    wide: tuple[Table, Words] | None = None
+    """The same where they are rows of words, one after the other, and the drivers of each step, three times."""
 
     def but(self, other: Steps) -> Steps:
         """Those steps that another plan has not."""
-        return _steps(self.steps - other.steps, self.kept - other.kept)
+        return _steps(self.steps - other.steps, self.kept - other.kept, self.graph)
 
 
 @lru_cache(maxsize=1024)
@@ -52,15 +58,21 @@ def steps_of(plan: str, graph: Graph) -> Steps:
     shape = read(plan)
     if isinstance(shape, Mapping):
         walk = _Walk(shape, graph)
-        return _steps(frozenset(walk.steps()), frozenset(walk.keys))
-    return _steps(frozenset(_of_tree(shape, graph)), frozenset(_inner(shape, graph)))
+        return _steps(frozenset(walk.steps()), frozenset(walk.keys), graph)
+    return _steps(frozenset(_of_tree(shape, graph)), frozenset(_inner(shape, graph)), graph)
 
 
-def _steps(steps: frozenset[Step], kept: frozenset[int]) -> Steps:
+def _steps(steps: frozenset[Step], kept: frozenset[int], graph: Graph) -> Steps:
     rows = sorted((s.source, s.target, s.drivers, s.made, s.linked) for s in steps)
+    if len(graph.names) > EXACT:
+        layout = layout_of(graph)
+        sets = layout.words([mask for one, other, *_ in rows for mask in (one, other, one | other)])
+        drivers = layout.words([drivers for _, _, drivers, *_ in rows for _ in range(3)])
+        table = np.array([row[3:] for row in rows], np.int64).reshape(-1, 2)
+        return Steps(steps, kept, graph, table, sets, (layout.table(sets), drivers))
     table = np.array(rows, np.int64).reshape(-1, 5)
     sets = np.stack((table[:, 0], table[:, 1], table[:, 0] | table[:, 1]), axis=1)
-    return Steps(steps, kept, table, np.ascontiguousarray(sets))
+    return Steps(steps, kept, graph, table, np.ascontiguousarray(sets))
 
 
 def _mask(names: frozenset[str] | tuple[str, ...], graph: Graph) -> int:

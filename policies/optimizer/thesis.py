@@ -10,7 +10,7 @@ which the stream's arrivals are of its live rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from attrs import field, frozen
@@ -27,6 +27,15 @@ Floats = NDArray[np.float64]
 
 MOST = 12
 """Streams of a query that this optimiser takes: each set of them has its place in tables."""
+
+
+def check_streams(names: Sequence[str], policy: str) -> None:
+    """Refuse more streams than there are tables for, before an engine begins."""
+    if len(names) > MOST:
+        raise ValueError(
+            f"{policy} plans for up to {MOST} streams, since each set of them has its place in a table, and the query "
+            f"has {len(names)}: use policies.Auto, which takes any number"
+        )
 
 
 @frozen(eq=False)
@@ -56,15 +65,6 @@ class Sets:
     def mask(self, names: Iterable[str]) -> int:
         return sum(self.masks[name] for name in names)
 
-    def inner_join_set(self, names: Iterable[str]) -> bool:
-        """Whether a set is to be estimated as a join (Definition 4.2.2): its predicates connect it.
-
-        As printed it is enough that each stream has a partner, so two pairs without a predicate between them would be
-        one join.
-        """
-        mask = self.mask(names)
-        return bool(mask & (mask - 1)) and bool(self.connected[mask])
-
     def table(self, collected: Cards) -> tuple[Floats, NDArray[np.uint8]]:
         """Cardinalities by number, and which there are."""
         cards, there = np.zeros(len(self.adjacent)), np.zeros(len(self.adjacent), np.uint8)
@@ -81,16 +81,6 @@ class Sets:
         collected of the part itself is not looked at.) Only what was collected serves, not what was estimated before.
         """
         return float(thesis_kernels.absent(self.mask(names), *self.table(collected), self.connected))
-
-    def selectivity(self, prefix: Iterable[str], last: str, collected: Cards) -> float:
-        """Of joining a stream to a set (4.1); where a cardinality was not collected, that of the pair with the smallest
-        (4.2), where a pair without a predicate has 1.
-
-        The smallest is right where all share one key, not, as the thesis says, where predicates are independent: that
-        would be the product.
-        """
-        given = (*self.table(collected), self.connected, self.adjacent)
-        return float(thesis_kernels.selectivity(self.mask(prefix), self.masks[last], *given))
 
     def numbers(self, collected: Cards) -> Floats:
         """Num of every set (4.4), by number.

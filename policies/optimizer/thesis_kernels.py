@@ -9,7 +9,7 @@ import math
 
 import numba as nb
 
-from policies.optimizer.compiled import FLAGS, FLOATS, LONGS, ORDERS, RANGES, STAMP
+from policies.optimizer.compiled import FLAGS, FLOATS, LONGS, ORDERS, RANGES
 from policies.optimizer.search_kernels import NEVER
 from policies.optimizer.step_kernels import linked, width
 from stairs.kernel import kernel, part
@@ -24,7 +24,7 @@ ALL_ALIKE = 1e300
 
 
 @part
-def smallest_larger(streams, cards, collected):  # type: ignore[no-untyped-def]
+def smallest_larger(streams, cards, collected):
     """The smallest cardinality among those collected that contain a set, of as few streams as there are; -1: none."""
     found, fewest = -1.0, NEVER
     full = cards.shape[0] - 1
@@ -39,7 +39,7 @@ def smallest_larger(streams, cards, collected):  # type: ignore[no-untyped-def]
 
 
 @part
-def component(streams, connected):  # type: ignore[no-untyped-def]
+def component(streams, connected):
     """The streams that predicates of a set connect with its first."""
     found = streams & -streams
     rest = streams ^ found
@@ -52,8 +52,8 @@ def component(streams, connected):  # type: ignore[no-untyped-def]
     return found
 
 
-@kernel(nb.float64(nb.int64, FLOATS, FLAGS, FLAGS), stamp=STAMP)
-def absent(streams, cards, collected, connected):  # type: ignore[no-untyped-def]
+@kernel(nb.float64(nb.int64, FLOATS, FLAGS, FLAGS))
+def absent(streams, cards, collected, connected):
     """Algorithm 2: the product over the connected parts of a set, each as collected or by the joins that contain it."""
     product = 1.0
     while streams:
@@ -70,7 +70,7 @@ def absent(streams, cards, collected, connected):  # type: ignore[no-untyped-def
 
 
 @part
-def pairwise(one, other, cards, collected, connected, adjacent):  # type: ignore[no-untyped-def]
+def pairwise(one, other, cards, collected, connected, adjacent):
     """The selectivity of two streams: 1 if no predicate is between them."""
     product = cards[one] * cards[other]
     if not adjacent[one] & other:
@@ -79,7 +79,7 @@ def pairwise(one, other, cards, collected, connected, adjacent):  # type: ignore
 
 
 @part
-def least_pairwise(prefix, last, cards, collected, connected, adjacent):  # type: ignore[no-untyped-def]
+def least_pairwise(prefix, last, cards, collected, connected, adjacent):
     """(4.2): the smallest selectivity of a stream with one of a set."""
     least = 1.0
     while prefix:
@@ -89,18 +89,8 @@ def least_pairwise(prefix, last, cards, collected, connected, adjacent):  # type
     return least
 
 
-@kernel(nb.float64(nb.int64, nb.int64, FLOATS, FLAGS, FLAGS, LONGS), stamp=STAMP)
-def selectivity(prefix, last, cards, collected, connected, adjacent):  # type: ignore[no-untyped-def]
-    """(4.1) where the cardinalities were collected, else (4.2)."""
-    both = prefix | last
-    if collected[prefix] and collected[both]:
-        product = cards[prefix] * cards[last]
-        return cards[both] / product if product > 0.0 else 0.0
-    return least_pairwise(prefix, last, cards, collected, connected, adjacent)
-
-
-@kernel(nb.void(FLOATS, FLAGS, FLAGS, LONGS, FLOATS), stamp=STAMP)
-def fill_numbers(cards, collected, connected, adjacent, numbers):  # type: ignore[no-untyped-def]
+@kernel(nb.void(FLOATS, FLAGS, FLAGS, LONGS, FLOATS))
+def fill_numbers(cards, collected, connected, adjacent, numbers):
     """(4.4) for every set: as collected, else by selectivities, the smallest over the streams that may come last."""
     for both in range(1, cards.shape[0]):
         if collected[both]:
@@ -122,8 +112,8 @@ def fill_numbers(cards, collected, connected, adjacent, numbers):  # type: ignor
             numbers[both] = absent(both, cards, collected, connected)
 
 
-@kernel(nb.void(nb.int64, FLOATS, FLOATS, LONGS, LONGS, LONGS, ORDERS), stamp=STAMP)
-def best_orders(start, flows, probes, adjacent, thetas, crosses, orders):  # type: ignore[no-untyped-def]
+@kernel(nb.void(nb.int64, FLOATS, FLOATS, LONGS, LONGS, LONGS, ORDERS))
+def best_orders(start, flows, probes, adjacent, thetas, crosses, orders):
     """Algorithm 1 for one start-up stream, a mask: for every set that has it the best order and the second best.
 
     `flows` has what leaves the step that completes a set, and the stream's own rows; `probes` what a probe of a stream
@@ -158,13 +148,13 @@ def best_orders(start, flows, probes, adjacent, thetas, crosses, orders):  # typ
 
 
 @part
-def curve(value, treed):  # type: ignore[no-untyped-def]
+def curve(value, treed):
     """How the cost of a probe grows with a cardinality (4.5)."""
     return max(math.log2(max(value, 1.0)), 1.0) if treed else value
 
 
-@kernel(nb.float64(nb.float64, nb.float64, nb.boolean, nb.float64, nb.float64, nb.float64), stamp=STAMP)
-def upper(base, slope, treed, value, rival, cap):  # type: ignore[no-untyped-def]
+@kernel(nb.float64(nb.float64, nb.float64, nb.boolean, nb.float64, nb.float64, nb.float64))
+def upper(base, slope, treed, value, rival, cap):
     """Algorithm 3: the smallest whole number for a cardinality under which a plan costs more than its rival.
 
     The plan costs `base` and `slope` times the cardinality's curve. `cap`: the rows of a length-based window
@@ -194,8 +184,8 @@ def upper(base, slope, treed, value, rival, cap):  # type: ignore[no-untyped-def
     return high
 
 
-@kernel(nb.float64(nb.float64, nb.float64, nb.boolean, nb.float64, nb.float64), stamp=STAMP)
-def lower(base, slope, treed, value, line):  # type: ignore[no-untyped-def]
+@kernel(nb.float64(nb.float64, nb.float64, nb.boolean, nb.float64, nb.float64))
+def lower(base, slope, treed, value, line):
     """The largest whole number up to a cardinality's value under which a rival costs less than the base line; or 0."""
     if base >= line:
         return 0.0
@@ -211,10 +201,8 @@ def lower(base, slope, treed, value, line):  # type: ignore[no-untyped-def]
     return low
 
 
-@kernel(
-    nb.void(nb.int64, nb.float64, FLOATS, FLOATS, FLOATS, FLOATS, nb.boolean, ORDERS, RANGES), stamp=STAMP
-)
-def bounds(start, share, flows, cards, units, caps, treed, orders, ranges):  # type: ignore[no-untyped-def]
+@kernel(nb.void(nb.int64, nb.float64, FLOATS, FLOATS, FLOATS, FLOATS, nb.boolean, ORDERS, RANGES))
+def bounds(start, share, flows, cards, units, caps, treed, orders, ranges):
     """The validity ranges of a start-up stream's best order: of streams by number, of what the steps make by its width.
 
     For every prefix of the order the second best order of the same streams is the rival, and the two inputs of the last

@@ -1,4 +1,9 @@
-"""Routing policies: which plan to run from now on."""
+"""Routing policies: which plan to run from now on.
+
+Each looks at a `View` of the engine every so many events and may name a better plan; `base` has the contract.
+
+May import: the modules of `policies` that are in no room, and `policies.optimizer`.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +16,7 @@ from policies.routing.greedy import Greedy
 from policies.routing.lottery import Lottery
 from policies.routing.random import Random
 from policies.routing.skinner import Skinner
-from policies.routing.view import Fan, Glance, StairView, StepView, View
+from policies.view import Fan, Glance, StairView, StepView, View
 
 OPTIMISED = {
     "Auto": "policies.routing.auto",

@@ -6,7 +6,7 @@ from attrs import define, field
 
 from policies.optimizer.model import CostModel
 from policies.routing.profile import Profile
-from policies.routing.view import Glance
+from policies.view import Glance
 
 FIRST = 8192
 """Events after which it looks for the first time."""

@@ -15,7 +15,7 @@ from policies.routing.attention import FIRST, Attention
 from policies.routing.base import Choice, Routing
 from policies.routing.profile import Profile
 from policies.routing.trial import Change, Trials
-from policies.routing.view import Glance, View
+from policies.view import Glance, View
 
 LOOK = 12
 """Steps in whose time a look is taken, apart from those of the plan."""
@@ -270,7 +270,7 @@ class Auto(Routing):
         # The steps of the plan were counted: what an estimate says beyond that is no gain.
         spent = max(0.0, now.seconds - self.model.overhead(view))
         saved = (cost - cheaper) * min(1.0, spent / cost)
-        price = moving_seconds(view.plan, plan, believed, self.model, view.migration, horizon)
+        price = moving_seconds(view.plan, plan, believed, self.model, view.beside, horizon)
         if saved <= self.gain * self._trials.strictness * part:
             return None
         if saved * horizon <= price:

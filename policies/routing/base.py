@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from attrs import frozen
 
-from policies.routing.view import Glance, View
+from policies.view import Glance, View
 
 
 @frozen
@@ -25,15 +25,17 @@ class Choice:
 class Routing(ABC):
     """Looks at a view of the engine every ``period`` events and may name a better plan.
 
-    The engine owns the clock and the change: a policy only decides. It must give the same answers for the same views
-    and seed, and may keep what it learned in its own attributes.
+    A subclass sets ``period``, without which it is never asked, and writes `choose`; `docs/extending.md` has one. The
+    engine owns the clock and the change: a policy only decides, between two pushes. It must give the same answers for
+    the same views and seed, and may keep what it learned in its own attributes; an engine works with a deep copy of it.
+    An error that it raises is raised by the push as `PolicyError`, and nothing of that push was taken in.
     """
 
     period: int | None = None
     """Events between two decisions; None: never asked."""
     work: tuple[float, float] | None = None
-    """Matches between two decisions, so many and so many for each event: it is asked sooner where the plan makes more;
-    None: it is not."""
+    """(matches, matches an event): it is asked before ``period`` is over as soon as the plan has made more matches than
+    the first number, and the second for each event since it was last asked. None: it is not."""
     joins_only: ClassVar[bool] = True
     """It plans joins. Set to False for one that orders the subtractions of a set difference as well."""
 
@@ -46,4 +48,8 @@ class Routing(ABC):
 
     @abstractmethod
     def choose(self, view: View) -> str | Choice | None:
-        """A plan to change to, in the notation of ``engine.plan``, or None to stay."""
+        """A plan to change to, in the notation of ``engine.plan`` (``view.plan`` is the one in use), or None to stay.
+
+        To name the plan in use is to stay. A plan that cannot be, since it is not one of the query's or breaks a pin,
+        is logged as refused in ``engine.decisions``, and the engine goes on with the one it has.
+        """

@@ -10,7 +10,7 @@ from policies.optimizer.rates import probability
 from policies.options import number
 from policies.routing.pop import Pop
 from policies.routing.reoptimizer import Reading
-from policies.routing.view import View
+from policies.view import View
 
 
 @define(eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from attrs import frozen
 
 from policies.routing.base import Routing
-from policies.routing.view import View
+from policies.view import View
 
 
 @frozen

@@ -7,7 +7,7 @@ from attrs import define, field
 from policies.options import number, whole
 from policies.routing.base import Choice, Routing
 from policies.routing.orders import Order, as_orderings, followers, orders_of
-from policies.routing.view import View
+from policies.view import View
 
 AT_ONCE = 60
 """Paths that are sampled in one decision at the most: with many streams the orders are seen to in turns."""

@@ -13,7 +13,7 @@ from policies.graph import Graph
 from policies.options import number, whole
 from policies.routing.base import Choice, Routing
 from policies.routing.orders import Order, as_orderings, followers
-from policies.routing.view import View
+from policies.view import View
 
 WHOLE = 1 << 12
 """Weights are parts of this."""

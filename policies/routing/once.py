@@ -8,10 +8,11 @@ from attrs import define, field
 
 from policies.graph import Graph
 from policies.optimizer.plans import show
+from policies.optimizer.thesis import check_streams
 from policies.options import whole
 from policies.routing.base import Routing
 from policies.routing.reoptimizer import Reoptimizer
-from policies.routing.view import View
+from policies.view import View
 
 
 @define(eq=False)
@@ -20,7 +21,7 @@ class Base(Routing):
 
     The thesis chooses before the first row has come, when nothing is known and all orders look alike: so it is one by
     chance, connected where it can be, as in the engine that the thesis extends (3.4). With ``after`` it waits for so
-    many events, and chooses by the cardinalities that were measured by then.
+    many events, and chooses by the cardinalities that were measured by then, for up to 12 streams.
     """
 
     after: int = field(default=0, validator=whole(0))
@@ -33,6 +34,8 @@ class Base(Routing):
         return None if self._done else max(self.after, 1)
 
     def begin(self, names: tuple[str, ...], seed: int) -> None:
+        if self.after:
+            check_streams(names, f"Base(after={self.after})")
         self._done = False
         self._random = random.Random(seed)
 
@@ -42,7 +45,7 @@ class Base(Routing):
         if view.pinned:
             return None
         planner = Reoptimizer()
-        if self.after == 0 or not planner.can_plan(view):
+        if self.after == 0:
             return show({name: self._by_chance(name, view.graph) for name in view.graph.names})
         planner.regenerate(view, planner.read(view), range(len(view.graph.names)))
         return planner.text(view)

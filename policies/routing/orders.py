@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from policies.graph import Graph
-from policies.routing.view import View
+from policies.view import View
 
 Order = tuple[str, ...]
 

@@ -8,10 +8,11 @@ from attrs import define, field
 
 from policies.optimizer.measure import seconds_spent
 from policies.optimizer.model import CostModel
+from policies.optimizer.thesis import check_streams
 from policies.options import number, truth, whole
 from policies.routing.base import Routing
 from policies.routing.reoptimizer import Reading, Reoptimizer, absent_field
-from policies.routing.view import View
+from policies.view import View
 
 LOOK, PLAN = 1.5e-5, 4e-5
 """Seconds that looking takes for each step of the plan, and planning for each that a plan can have, and some more."""
@@ -25,8 +26,8 @@ class Pop(Routing):
     which the ordering is known to be the best (5.2). The ranges of the others move with their cardinalities.
 
     It looks every ``every`` events; the thesis tries 1,000, 2,000 and 3,000. What a plan does not show is sampled
-    (``absent="sample"``), or estimated by Algorithm 2 (``"supersets"``). For up to 12 streams; with more it keeps the
-    plan that it finds. Departures from the formulas: see `policies.optimizer.thesis`.
+    (``absent="sample"``), or estimated by Algorithm 2 (``"supersets"``). For up to 12 streams; an engine with more is
+    not made. Departures from the formulas: see `policies.optimizer.thesis`.
 
     A departure of its own: to look, to plan and to change takes time that the engines of the thesis' day did not
     notice, but ours does, since it joins 1,000 rows in a fraction of a millisecond. So this takes at most a share of
@@ -67,6 +68,7 @@ class Pop(Routing):
         return max(self.every, self._wait)
 
     def begin(self, names: tuple[str, ...], seed: int) -> None:
+        check_streams(names, type(self).__name__)
         self._planner = self._fresh()
         self._wait, self._credit, self._caution, self._put_off = 0, 0.0, 1.0, False
         self.checks = self.regenerations = 0

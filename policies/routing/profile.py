@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from attrs import field, frozen
 
 from policies.optimizer.model import CostModel
-from policies.routing.view import Glance, View
+from policies.view import Glance, View
 
 NOISE = 4.0
 """Standard deviations by which a count has to differ to be worth a thought."""

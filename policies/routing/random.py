@@ -9,7 +9,7 @@ from attrs import define, field
 from policies.options import whole
 from policies.routing.base import Routing
 from policies.routing.orders import Order, as_left_deep, as_orderings, order_by
-from policies.routing.view import View
+from policies.view import View
 
 
 @define(eq=False)

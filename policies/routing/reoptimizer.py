@@ -12,12 +12,12 @@ from policies.optimizer.estimate import Estimate
 from policies.optimizer.measure import estimate, verify
 from policies.optimizer.plans import flat, read, show, singles
 from policies.optimizer.revision import outside, shifted
-from policies.optimizer.thesis import MOST, Costs, Floats, Sets, StreamPlan, cost_of_order, plan_stream
+from policies.optimizer.thesis import Costs, Floats, Sets, StreamPlan, cost_of_order, plan_stream
 from policies.optimizer.thesis_kernels import ALL_ALIKE
 from policies.options import one_of
 
 if TYPE_CHECKING:
-    from policies.routing.view import View
+    from policies.view import View
 
 ABSENT = ("sample", "supersets")
 """Where cardinalities come from that the running plan does not show: index sampling, or Algorithm 2."""
@@ -63,8 +63,8 @@ class Reoptimizer:
     _caps: Floats = field(init=False, factory=lambda: np.zeros(0))
 
     def can_plan(self, view: View) -> bool:
-        """Whether the tables take all streams, and no sub-plan is pinned: orderings have none."""
-        return len(view.graph.names) <= MOST and not view.pinned
+        """Whether no sub-plan is pinned: orderings have none."""
+        return not view.pinned
 
     def sets(self, view: View) -> Sets:
         if self._sets is None or self._sets.graph != view.graph:

@@ -10,7 +10,7 @@ from attrs import define, field
 from policies.options import number, truth, whole
 from policies.routing.base import Choice, Routing
 from policies.routing.orders import Order, as_left_deep, as_orderings, followers, order_by
-from policies.routing.view import View
+from policies.view import View
 
 
 @define(eq=False)

@@ -1,0 +1,194 @@
+"""COUNT, SUM and AVG: what is kept for each group so that rows may come and go, and what it shows.
+
+Every accumulator keeps a record of words for each group's slot. The first three are all that is shown, the first
+of them being the number of values that are not NULL; kernels give those three before and after each visit. What
+is shown depends on the values held alone, never on the ones that have passed. Zero has no sign in it, so that
+values that are equal have equal bits.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+import numpy as np
+from attrs import define, field, frozen
+
+from eddy.aggregate import sum_kernels
+from eddy.aggregate.encoding import as_words, plain
+from eddy.values.types import Array, Column, ColumnType
+
+HELD, FIRST, SECOND = range(3)
+"""Places in the state of every accumulator. What FIRST and SECOND are is up to its kernel."""
+
+
+@frozen(eq=False)
+class Visits:
+    """The visits of a batch: where the rows of each start, and its slot; and the order that brings them together."""
+
+    starts: Array
+    slots: Array
+    signs: Array
+    """In order of visit."""
+    order: Array | None
+    """The rows in order of visit; None where they lie so."""
+
+    def __len__(self) -> int:
+        return len(self.slots)
+
+    def arrange(self, arguments: Sequence[Column], types: Sequence[ColumnType]) -> tuple[Array, list[Array]]:
+        """The weights of the rows, 0 where an argument is NULL, and the words of each argument, in order of visit."""
+        weights, words = self.signs, []
+        for argument, of in zip(arguments, types, strict=True):
+            found, valid = as_words(argument.values, of), argument.valid
+            if self.order is not None:
+                found = found.take(self.order)
+                valid = valid if valid is None else valid.take(self.order)
+            weights = weights if valid is None else weights * valid
+            words.append(plain(found, np.int64))
+        return weights, words
+
+
+@define(eq=False)
+class Accumulator(ABC):
+    """What one aggregate function keeps for all groups."""
+
+    arguments: tuple[ColumnType, ...]
+    type: ColumnType
+    words: int = 3
+    """Words for each group, at least the three that are shown."""
+    _state: Array = field(init=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._state = np.zeros((0, self.words), np.int64)
+
+    @property
+    def argument(self) -> ColumnType:
+        """The type of the one argument that all functions of SQL have."""
+        return self.arguments[0]
+
+    def step(self, visits: Visits, arguments: Sequence[Column]) -> Column:
+        """Let the values of a batch come and go. Two values for each visit: before it, and after it."""
+        out = np.zeros((2 * len(visits), 3), np.int64)
+        weights, words = visits.arrange(arguments, self.arguments)
+        self._step(visits, weights, words, out)
+        return self._show(out)
+
+    def show(self, slots: Array) -> Column:
+        """The value of each of these groups now."""
+        return self._show(self._state[slots, :3])
+
+    def move(self, slots: Array, capacity: int) -> None:
+        """Keep the groups in these slots only, in the first of so many slots."""
+        self._state = moved(self._state, slots, capacity)
+
+    def review(self) -> None:
+        """Give memory back that is not needed. Most keep none."""
+        return
+
+    @property
+    def nbytes(self) -> int:
+        """The memory of all groups, slack included."""
+        return int(self._state.nbytes)
+
+    @abstractmethod
+    def _step(self, visits: Visits, weights: Array, words: list[Array], out: Array) -> None: ...
+
+    @abstractmethod
+    def _show(self, state: Array) -> Column: ...
+
+
+def moved(array: Array, slots: Array, capacity: int) -> Array:
+    """The records in these slots, and zeros behind them."""
+    fresh = np.zeros((capacity, array.shape[1]), array.dtype)
+    fresh[: len(slots)] = array[slots]
+    return fresh
+
+
+class Count(Accumulator):
+    """COUNT(x): the values that are not NULL."""
+
+    def _step(self, visits: Visits, weights: Array, words: list[Array], out: Array) -> None:
+        sum_kernels.count(visits.starts, visits.slots, weights, self._state, out)
+
+    def _show(self, state: Array) -> Column:
+        return Column(state[:, HELD].copy())
+
+
+class IntegerSum(Accumulator):
+    """SUM of integers, exact in 128 bits. It is NULL while int64 cannot hold it."""
+
+    def _step(self, visits: Visits, weights: Array, words: list[Array], out: Array) -> None:
+        unsigned = self.argument.name == "uint64"
+        sum_kernels.add_integers(visits.starts, visits.slots, weights, words[0], unsigned, self._state, out)
+
+    def _show(self, state: Array) -> Column:
+        fits = state[:, SECOND] == state[:, FIRST] >> 63
+        return Column(state[:, FIRST].copy(), (state[:, HELD] > 0) & fits)
+
+
+class IntegerMean(IntegerSum):
+    """AVG of integers: the exact sum divided by the count, rounded once."""
+
+    def _show(self, state: Array) -> Column:
+        low, high, held = (np.ascontiguousarray(state[:, place]) for place in (FIRST, SECOND, HELD))
+        mean = np.empty(len(state))
+        sum_kernels.mean_integers(low, high, held, mean)
+        return Column(mean, held > 0)
+
+
+@define(eq=False)
+class FloatSum(Accumulator):
+    """SUM of floats: the exact sum, rounded once; infinities and NaN for as long as they are there."""
+
+    words: int = 6
+    _low: int = field(init=False, default=0)
+    """The first digit of the window."""
+    _digits: Array = field(init=False, repr=False, factory=lambda: np.zeros((0, 0), np.int64))
+
+    def move(self, slots: Array, capacity: int) -> None:
+        super().move(slots, capacity)
+        self._digits = moved(self._digits, slots, capacity)
+
+    @property
+    def nbytes(self) -> int:
+        return int(self._state.nbytes + self._digits.nbytes)
+
+    def _step(self, visits: Visits, weights: Array, words: list[Array], out: Array) -> None:
+        self._widen(*sum_kernels.digit_range(weights, words[0]))
+        sum_kernels.add_floats(
+            visits.starts, visits.slots, weights, words[0], self._low, self._digits, self._state, out
+        )
+
+    def _show(self, state: Array) -> Column:
+        return Column(_power(state[:, FIRST].astype(np.float64), state), state[:, HELD] > 0)
+
+    def _widen(self, low: int, high: int) -> None:
+        """Make the window reach from digit `low` to before digit `high`, at least."""
+        width = self._digits.shape[1]
+        if width:
+            low, high = min(low, self._low), max(high, self._low + width)
+        if high - low > width:
+            digits = np.zeros((len(self._digits), high - low), np.int64)
+            digits[:, self._low - low : self._low - low + width] = self._digits
+            self._low, self._digits = low, digits
+
+
+class FloatMean(FloatSum):
+    """AVG of floats: the exact sum divided by the count, rounded once; finite if all values are."""
+
+    def _step(self, visits: Visits, weights: Array, words: list[Array], out: Array) -> None:
+        self._widen(*sum_kernels.digit_range(weights, words[0]))
+        given = visits.starts, visits.slots, weights, words[0], self._low, self._digits
+        sum_kernels.mean_floats(*given, self._state.view(np.float64), self._state, out)
+
+    def _show(self, state: Array) -> Column:
+        mean = np.ascontiguousarray(state[:, FIRST]).view(np.float64)
+        return Column(mean, state[:, HELD] > 0)
+
+
+def _power(mantissa: Array, state: Array) -> Array:
+    """Mantissas with the exponents of a float sum's state."""
+    with np.errstate(over="ignore"):
+        values = np.ldexp(mantissa, state[:, SECOND].astype(np.int32))
+    return np.where(state[:, SECOND] == sum_kernels.UNDEFINED, np.nan, values)

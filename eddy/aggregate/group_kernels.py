@@ -1,0 +1,168 @@
+"""Kernels that find the group of each signed row, and when groups come to exist and cease to. See `groups`.
+
+A group has a slot, which holds one record: the fields below, then its key words, then the words it is shown
+by. The hash table is open addressing, probed linearly; an entry is a slot plus one, so that 0 means empty. It
+has twice as many places as there are slots, so a probe always ends.
+
+A *visit* is one group at one event that touches it. All rows of that group at that event belong to it, and the
+output row before it is compared with the output row after it. Visits are numbered in order of event and, within
+an event, of first touch; the numbers go on from batch to batch, so they also tell which group is older.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+
+from stairs.hashing import mixed, stir, unstirred
+from stairs.kernel import kernel
+
+ROWS, VISIT, BORN, HASH, WORDS = range(5)
+"""Places in a group's record: its rows now, its latest visit, the visit it was made at, the hash of its key
+words, and where those start. A free slot has the next free slot plus one in BORN."""
+SLOT, BEFORE, AFTER, SHOWN = range(4)
+"""Places in a visit's record: the group's slot, its rows before and after the event, and where the words it is shown
+by start."""
+FREE, TOP, LIVE, VISITS, BASE, EVENT, ALWAYS = range(7)
+"""Places in the state: first free slot plus one or 0, first slot never used, slots in use, number of the next
+visit, of the first visit of the batch, of the first visit of the event; and whether groups exist without rows."""
+
+_rows = types.int64[:, ::1]
+_words = types.int64[::1]
+_table = types.int32[::1]
+
+
+@kernel(types.int64(_words, types.int64))
+def _hash(words, width):
+    h = unstirred(width)
+    for j in range(width):
+        h = stir(h, words[j])
+    return np.int64(mixed(h))
+
+
+@kernel(types.void(types.int64, _table, _rows))
+def _leave(slot, table, groups):
+    """Take a slot out of the table, and close the gap: entries behind it move up as far as their hash allows."""
+    mask = table.size - 1
+    gap = groups[slot, HASH] & mask
+    while table[gap] != slot + 1:
+        gap = (gap + 1) & mask
+    at = (gap + 1) & mask
+    while table[at] != 0:
+        home = groups[table[at] - 1, HASH] & mask
+        if (at - home) & mask >= (at - gap) & mask:
+            table[gap] = table[at]
+            gap = at
+        at = (at + 1) & mask
+    table[gap] = 0
+
+
+@kernel(types.void(_table, _rows, _words, _rows))
+def _end_event(table, groups, state, visits):
+    """Settle the visits of an event. Only now does a group without rows end: within the event it may return."""
+    for visit in range(state[EVENT] - state[BASE], state[VISITS] - state[BASE]):
+        slot = visits[visit, SLOT]
+        visits[visit, AFTER] = groups[slot, ROWS]
+        if groups[slot, ROWS] == 0 and not state[ALWAYS]:
+            _leave(slot, table, groups)
+            groups[slot, BORN] = state[FREE]
+            state[FREE] = slot + 1
+            state[LIVE] -= 1
+    state[EVENT] = state[VISITS]
+
+
+@kernel(
+    types.int64(
+        types.int64, _rows, types.int8[::1], types.int32[::1], _table, _rows, _words, types.int32[::1], _rows
+    )
+)
+def visit_groups(first, words, signs, events, table, groups, state, row_visits, visits):
+    """Give each row from `first` on its visit, and each visit its record, up to the end of the batch.
+
+    `words` has the key words of each row, then as many words to show. Returned: the number of rows, or the row
+    of a new group for which there is no slot (to go on from there), or, below zero, -1 minus a row that is
+    withdrawn from a group without rows.
+    """
+    m = words.shape[0]
+    width = words.shape[1] // 2
+    mask = table.size - 1
+    for i in range(first, m):
+        if i > 0 and events[i] != events[i - 1]:
+            _end_event(table, groups, state, visits)
+        h = _hash(words[i], width)
+        place = h & mask
+        slot = np.int64(-1)
+        while table[place] != 0:
+            other = np.int64(table[place]) - 1
+            if groups[other, HASH] == h:
+                same = True
+                for j in range(width):
+                    same &= groups[other, WORDS + j] == words[i, j]
+                if same:
+                    slot = other
+                    break
+            place = (place + 1) & mask
+        if slot < 0:
+            if signs[i] < 0:
+                return -1 - i
+            slot = state[FREE] - 1
+            if slot >= 0:
+                state[FREE] = groups[slot, BORN]
+            else:
+                slot = state[TOP]
+                if slot == groups.shape[0]:
+                    return i
+                state[TOP] += 1
+            state[LIVE] += 1
+            table[place] = slot + 1
+            groups[slot, ROWS], groups[slot, VISIT] = 0, -1
+            groups[slot, BORN], groups[slot, HASH] = state[VISITS], h
+            for j in range(2 * width):
+                groups[slot, WORDS + j] = words[i, j]
+        if groups[slot, VISIT] < state[EVENT]:
+            visit = state[VISITS] - state[BASE]
+            groups[slot, VISIT] = state[VISITS]
+            state[VISITS] += 1
+            visits[visit, SLOT], visits[visit, BEFORE] = slot, groups[slot, ROWS]
+            for j in range(width):
+                visits[visit, SHOWN + j] = groups[slot, WORDS + width + j]
+        row_visits[i] = groups[slot, VISIT] - state[BASE]
+        groups[slot, ROWS] += signs[i]
+        if groups[slot, ROWS] < 0:
+            return -1 - i
+    _end_event(table, groups, state, visits)
+    return m
+
+
+@kernel(types.boolean(types.int32[::1], types.int32[::1], types.int32[::1]), makes_arrays=True)
+def sort_by_visit(row_visits, starts, order):
+    """Bring the rows of each visit together, in their order: those of visit v are order[starts[v]:starts[v + 1]].
+
+    False if they lie so already; `order` is then not written.
+    """
+    starts[:] = 0
+    sorted_already = True
+    for i in range(row_visits.size):
+        starts[row_visits[i] + 1] += 1
+        sorted_already &= i == 0 or row_visits[i] >= row_visits[i - 1]
+    for v in range(1, starts.size):
+        starts[v] += starts[v - 1]
+    if sorted_already:
+        return False
+    place = starts.copy()
+    for i in range(row_visits.size):
+        order[place[row_visits[i]]] = i
+        place[row_visits[i]] += 1
+    return True
+
+
+@kernel(types.void(_rows, _words, types.int64, _table))
+def enter(groups, slots, width, table):
+    """Put these groups into an empty table."""
+    mask = table.size - 1
+    for slot in slots:
+        groups[slot, HASH] = _hash(groups[slot, WORDS:], width)
+        place = groups[slot, HASH] & mask
+        while table[place] != 0:
+            place = (place + 1) & mask
+        table[place] = slot + 1

@@ -1,0 +1,240 @@
+"""The events of a chain of set differences. No checks: see `difference`; the terms are those of `difference_layout`."""
+
+from __future__ import annotations
+
+from numba import boolean, int32, int64, uint64, void
+
+from eddy.difference.directory import entry_of, give_up, unlink
+from eddy.difference.judgement import is_idle, judge, walk
+from eddy.difference.layout import (
+    BASE,
+    BATCH,
+    BLOCKER,
+    CHANGED,
+    CHANGES,
+    COLUMN,
+    COUNT,
+    COUNTER,
+    CURSORS,
+    DIRECTORY,
+    EARLIER,
+    ENDING,
+    EVENT,
+    FREE,
+    HEAD,
+    INTS,
+    LINKS,
+    LOW,
+    NULL,
+    ORDER,
+    PLAN,
+    RING,
+    SIZE,
+    UNLINKED,
+    WIDTH,
+    WORDS,
+    part,
+    routine,
+)
+from stairs.hashing import stir
+from stairs.kernel import kernel
+from stairs.lowlevel.prefetch import prefetch
+
+AHEAD, SOON = 6, 4
+"""Buckets are asked for twice AHEAD events before they are needed, entries AHEAD events; those of rows of a stream that
+will expire SOON rows before: a few streams have their turns in between."""
+
+
+@part
+def _expire_base(plan, directory, base, table, rows, used):
+    """Take base rows that expire out of their lists; those that were results are written to `rows`."""
+    records = base[0]
+    for row in range(table[EARLIER, 0], min(table[LOW, 0], table[COUNT, 0])):
+        slot = row & (records.shape[0] - 1)
+        for column in range(directory[0].shape[0]):
+            if records[slot, LINKS + 3 * column] >= 0:
+                unlink(records, directory, slot, column)
+        if records[slot, BLOCKER] == plan.shape[1] - 1:
+            rows[used] = row
+            used += 1
+    return used
+
+
+@part
+def _expire(plan, directory, table, rings, c):
+    """Count rows of an inner stream out; whether there are lists to walk. Their entries stay in the ring."""
+    entries, column, at = directory[1], plan[COLUMN, c - 1], plan[COUNTER, c - 1]
+    ending = False
+    for row in range(table[EARLIER, c], min(table[LOW, c], table[COUNT, c])):
+        slot = table[RING, c] + (row & (table[SIZE, c] - 1))
+        entry = int64(rings[slot])
+        if entry >= 0:
+            entries[entry, at] -= 1
+            if entries[entry, at] == 0 and entries[entry, HEAD] >= 0:
+                entries[entry, at] = ENDING
+                ending = True
+            else:
+                rings[slot] = -1
+                if entries[entry, at] == 0:
+                    give_up(directory, column, entry)
+    return ending
+
+
+@part
+def _walk_ended(plan, directory, base, table, rings, c, rows, used):
+    """Walk the lists that `_expire` has left, except where a row with the same key has come since."""
+    entries, column, at = directory[1], plan[COLUMN, c - 1], plan[COUNTER, c - 1]
+    for row in range(table[EARLIER, c], min(table[LOW, c], table[COUNT, c])):
+        entry = int64(rings[table[RING, c] + (row & (table[SIZE, c] - 1))])
+        if entry >= 0 and entries[entry, at] == ENDING:
+            if not is_idle(plan, directory, c - 1, entry):
+                used = walk(plan, directory, base, c - 1, entry, table[LOW, 0], rows, used)
+            entries[entry, at] = 0
+            give_up(directory, column, entry)
+    return used
+
+
+@part
+def _arrive(plan, directory, stream, keys, row):
+    """Count a row of an inner stream in. Returns its entry, and whether it is the first with its key."""
+    _, entries, meta = directory
+    column, at = plan[COLUMN, stream], plan[COUNTER, stream]
+    width = int64(plan[WIDTH, column])
+    for w in range(width):
+        meta[meta.shape[0] - width + w] = keys[row, w]
+    entry = entry_of(directory, column, width)
+    held = entries[entry, at]
+    entries[entry, at] = 1 if held == ENDING else held + 1
+    return entry, held == 0
+
+
+@part
+def _arrive_base(plan, directory, base, slot, keys, flags, row):
+    """Take in a base row; whether it is a result."""
+    records, columns = base[0], directory[0].shape[0]
+    records[slot, BLOCKER], records[slot, FREE] = -1, 0
+    for column in range(columns):
+        records[slot, LINKS + 3 * column] = UNLINKED if flags[row, column] else NULL
+    if not flags[row, columns]:
+        return False
+    for w in range(keys.shape[1]):
+        base[1][slot, w] = keys[row, w]
+    return judge(plan, directory, base, slot, 0) == plan.shape[1] - 1
+
+
+@routine
+def _sort(rows, first, stop):
+    """Bring rows into ascending order. Most lists come newest first; others are a few runs."""
+    falling = True
+    for i in range(first + 1, stop):
+        falling &= rows[i] < rows[i - 1]
+    if falling:
+        for i in range((stop - first) // 2):
+            rows[first + i], rows[stop - 1 - i] = rows[stop - 1 - i], rows[first + i]
+        return
+    gap = 1
+    while gap < stop - first:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(first + gap, stop):
+            row, at = rows[i], i
+            while at >= first + gap and rows[at - gap] > row:
+                rows[at] = rows[at - gap]
+                at -= gap
+            rows[at] = row
+        gap //= 3
+
+
+@part
+def _write(changes, event, first, stop, sign):
+    """Finish the changes of one sign at one event."""
+    rows, signs, events, _ = changes
+    rising = True
+    for i in range(first, stop):
+        signs[i], events[i] = sign, event
+        rising &= i == first or rows[i] > rows[i - 1]
+    if not rising:
+        _sort(rows, first, stop)
+
+
+@part
+def _expect(base, table, rings, entries, s):
+    """Ask for the entry of a row that will expire soon. (Whatever is read there, asking does no harm.)"""
+    row, records = table[LOW, s] + SOON, base[0]
+    if s > 0:
+        prefetch(entries, int64(rings[table[RING, s] + (row & (table[SIZE, s] - 1))]))
+    else:
+        prefetch(entries, int64(records[row & (records.shape[0] - 1), LINKS]))
+
+
+@kernel(void(BATCH, PLAN, DIRECTORY, int64[::1]))
+def foresee(batch, plan, directory, cursors):
+    """Write down the bucket that each event looks into first, so that `step` can ask for it ahead."""
+    streams, _, keys, _, base_keys, _, buckets = batch
+    size, first = directory[0].shape[1], plan[COLUMN, plan[ORDER, 0]]
+    for event in range(streams.shape[0]):
+        s = int64(streams[event])
+        row = cursors[s]
+        cursors[s] += 1
+        column = int64(plan[COLUMN, s - 1] if s > 0 else first)
+        hashed = uint64(0)
+        for w in range(plan[WIDTH, column]):
+            hashed = stir(hashed, keys[row, w] if s > 0 else base_keys[row, plan[WORDS + w, column]])
+        buckets[event] = column * size + int64(hashed & uint64(size - 1))
+    buckets[streams.shape[0] :] = 0
+
+
+@kernel(boolean(BATCH, PLAN, DIRECTORY, BASE, int64[:, ::1], INTS, CHANGES))
+def step(batch, plan, directory, base, table, rings, changes):
+    """Process the events of a batch; False where the next one needs more room for its changes.
+
+    At each event all counts are brought up to date first, and then the rows that this concerns are judged by them. So a
+    row that would leave and come back does neither. Withdrawn rows come before new ones by themselves: a row that came
+    makes no results, and one that went ends none.
+    """
+    streams, marks, keys, kept, base_keys, base_flags, buckets = batch
+    rows, _, _, state = changes
+    heads, entries = directory[0].reshape(directory[0].size), directory[1]
+    used = state[CHANGED]
+    for event in range(state[EVENT], streams.shape[0]):
+        if rows.shape[0] - used <= table[COUNT, 0] - table[LOW, 0]:
+            state[EVENT], state[CHANGED] = event, used
+            return False
+        prefetch(heads, int64(buckets[event + 2 * AHEAD]))
+        prefetch(entries, int64(heads[buckets[event + AHEAD]]))
+        first, ending = used, False
+        for c in range(marks.shape[1]):
+            low = table[LOW, c]
+            table[EARLIER, c] = low
+            gone = int32(marks[event, c] - int32(low))
+            if gone > 0:
+                table[LOW, c] = low + gone
+                if c == 0:
+                    used = _expire_base(plan, directory, base, table, rows, used)
+                else:
+                    ending |= _expire(plan, directory, table, rings, c)
+        s = int64(streams[event])
+        row, at = table[COUNT, s], state[CURSORS + s]
+        state[CURSORS + s] += 1
+        if s > 0:
+            entry = int64(-1)
+            if kept[at] and row >= table[LOW, s]:
+                entry, fresh = _arrive(plan, directory, s - 1, keys, at)
+                if fresh and not is_idle(plan, directory, s - 1, entry):
+                    used = walk(plan, directory, base, s - 1, entry, table[LOW, 0], rows, used)
+            rings[table[RING, s] + (row & (table[SIZE, s] - 1))] = entry
+        _write(changes, event, first, used, -1)
+        first = used
+        if ending:
+            for c in range(1, marks.shape[1]):
+                used = _walk_ended(plan, directory, base, table, rings, c, rows, used)
+        if s == 0 and row >= table[LOW, 0]:
+            slot = row & (base[0].shape[0] - 1)
+            if _arrive_base(plan, directory, base, slot, base_keys, base_flags, at):
+                rows[used] = row
+                used += 1
+        table[COUNT, s] += 1
+        _write(changes, event, first, used, 1)
+        _expect(base, table, rings, entries, s)
+    state[EVENT], state[CHANGED] = streams.shape[0], used
+    return True

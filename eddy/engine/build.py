@@ -1,0 +1,74 @@
+"""Putting an engine together: its state, who steers it, and the threads and kernels that run it."""
+
+from __future__ import annotations
+
+from eddy.access import Access
+from eddy.engine.factory import Factory
+from eddy.engine.fast_path import FastPath
+from eddy.engine.forks import watch
+from eddy.faults import Faults, Guarded
+from eddy.inspect.history import History
+from eddy.intake.intake import Intake
+from eddy.intake.lowwater import LowWater
+from eddy.intake.travel import Share
+from eddy.migration.migrations import Migrations
+from eddy.results.handout import Handout
+from eddy.router.budget import Budget
+from eddy.state import EngineState, Options
+from eddy.steering.steering import Steering
+from eddy.store.row_numbers import RowNumbers
+from eddy.store.stream import numbers_in_whole
+from eddy.threads.employ import employ
+
+
+def build(
+    options: Options, plan: str | None = None, share: Share | None = None, first_row: int = 0
+) -> EngineState:
+    """An empty state under a plan, or under one to start with. PlanError if the plan is none.
+
+    Its rows are numbered from ``first_row`` on. ``share`` is given where it is a part of a whole.
+    """
+    query, factory = options.query, Factory(options.query, options.joins, share)
+    parsed = factory.parse(plan)
+    factory.check(options.feedback, parsed)
+    faults = Faults() if share is None or share.faults is None else share.faults
+    feedback = Guarded(options.feedback, faults)
+    streams = [factory.stream(number, first_row) for number in range(len(query.names))]
+    lowwater, access = LowWater(*factory.windows(), first_row), Access()
+    state = EngineState(
+        options=options,
+        factory=factory,
+        plan=parsed,
+        first_row=first_row,
+        streams=[*streams],
+        intake=Intake(query, factory.pool, factory.stored),
+        lowwater=lowwater,
+        row_numbers=RowNumbers(lowwater, factory.pool, thins=query.base is None),
+        output=factory.output(options.retractions),
+        executor=factory.executor(streams, feedback, parsed),
+        history=History(),
+        faults=faults,
+        feedback=feedback,
+        budget=None if options.memory is None else Budget(options.memory),
+        access=access,
+        handout=Handout(access),
+    )
+    if share is not None and state.executor.routers:  # a set difference is never cut into parts
+        state.output.number = lambda rows: numbers_in_whole(state.streams, rows)
+    state.changes = Migrations(state)
+    return state
+
+
+def steered(state: EngineState) -> EngineState:
+    """The state with its routing policy at work."""
+    state.options.routing.begin(state.query.names, state.options.seed)
+    state.steering = Steering(state)
+    return state
+
+
+def started(state: EngineState) -> EngineState:
+    """The state, new or loaded, ready for pushes: its rows dealt out to threads, if there are to be several."""
+    employ(state, build)
+    state.fast_path = FastPath(state)
+    watch(state)
+    return state

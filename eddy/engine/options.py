@@ -1,0 +1,119 @@
+"""What an engine is given: checked when it is made, and from then on to be read only."""
+
+from __future__ import annotations
+
+import copy
+import operator
+from typing import Any
+
+from eddy.checks import flag, seed_number, whole
+from eddy.errors import EddyError
+from eddy.migration.migrations import check_technique
+from eddy.query.query import Query
+from eddy.router.budget import bytes_of
+from eddy.state import Options
+from policies import Feedback, Fixed, Jisc, Migration, NoFeedback, Routing
+
+AT_ONCE = 2.0
+"""Batches whose rows a state may have to be filled at once, in an engine that changes its plan by itself."""
+MOST_THREADS = 64
+"""Threads of an engine, at most. Each has a shard with tables of its own, and finds its rows in all of a batch, so that
+hundreds of them would take memory and time, and bring nothing."""
+
+
+DEFAULTS: dict[str, Any] = {
+    **dict.fromkeys(("routing", "migration", "feedback", "memory")),
+    **{"batch_size": 4096, "joins": "hash", "seed": 0, "retractions": False, "advise": False, "threads": 1},
+}
+"""What options are where they are not given; None: there is none, or what is usual."""
+
+
+def checked(query: Any, plan: Any = None, **given: Any) -> Options:
+    """The options of an engine from the arguments of `Eddy`; EddyError for one that is wrong, ``plan`` aside."""
+    if not isinstance(query, Query):
+        raise EddyError(
+            f"Eddy needs an eddy.Query, not {type(query).__name__}: make one with eddy.Query or eddy.sql"
+        )
+    given = {**DEFAULTS, **given}
+    if given["joins"] not in ("hash", "nested"):
+        raise EddyError(f"joins must be 'hash' or 'nested', not {given['joins']!r}")
+    advise = flag("advise", given["advise"])
+    routing = given["routing"]
+    own = usual_routing(plan, advise) if routing is None else policy("routing", routing, Routing, None)
+    technique = policy("migration", given["migration"], Migration, usual_technique(query, own, advise))
+    feedback = policy("feedback", given["feedback"], Feedback, NoFeedback())
+    retractions = flag("retractions", given["retractions"])
+    check_technique(technique, query, retractions)
+    return Options(
+        query=query,
+        routing=own,
+        migration=technique,
+        feedback=feedback,
+        batch_size=whole("batch_size", given["batch_size"]),
+        joins=given["joins"],
+        seed=seed_number(given["seed"]),
+        retractions=retractions,
+        memory=None if given["memory"] is None else bytes_of(given["memory"]),
+        advise=advise,
+        threads=thread_count(given["threads"]),
+        stays=plan is not None and routing is None,
+    )
+
+
+def given(name: str, else_do: str) -> Any:
+    """A property that shows the option of that name. Much follows from an option when an engine is made, so
+    it cannot be set afterwards; the error says what can be done."""
+
+    def refuse(engine: object, value: object) -> None:
+        raise AttributeError(f"{name} is given when an engine is made, and cannot be set later: {else_do}")
+
+    return property(operator.attrgetter(f"_state.options.{name}"), refuse)
+
+
+def reloaded(name: str) -> Any:
+    """The same for an option that `Eddy.load` takes."""
+    return given(name, f"save() the engine, and Eddy.load(path, {name}=...) goes on with another")
+
+
+def thread_count(value: Any) -> int:
+    """A whole number from 1 to `MOST_THREADS`."""
+    number = whole("threads", value)
+    if number > MOST_THREADS:
+        raise EddyError(
+            f"threads must be at most {MOST_THREADS}, not {value!r}: give no more than there are processors that have "
+            "nothing else to do"
+        )
+    return number
+
+
+def policy(what: str, value: Any, kind: type, default: Any) -> Any:
+    """The engine's own copy of a policy: what one engine teaches it is no business of another's."""
+    if value is None:
+        return default
+    if not isinstance(value, kind):
+        hint = f": pass an instance, {value.__name__}()" if isinstance(value, type) else ""
+        raise EddyError(f"{what} must be a policies.{kind.__name__}, not {value!r}{hint}")
+    try:
+        return copy.deepcopy(value)
+    except Exception as error:
+        raise EddyError(
+            f"an engine works with a copy of the policies that it is given, and {type(value).__name__} cannot be "
+            f"copied ({type(error).__name__}: {error}): give it a method __deepcopy__(self, memo), which may return "
+            "self where the policy is given to one engine only"
+        ) from error
+
+
+def usual_routing(plan: str | None, advise: bool) -> Routing:
+    """The routing policy where none is given: a plan that is given stays; but there has to be somebody to advise."""
+    if plan is not None and not advise:
+        return Fixed()
+    from policies import Auto  # the optimiser's kernels are compiled only where it is needed
+
+    return Auto()
+
+
+def usual_technique(query: Query, routing: Routing, advise: bool) -> Migration:
+    """The migration technique where none is given: an engine that changes its plan by itself, and so more often, fills
+    what is small at once."""
+    decides = routing.period is not None and query.accepts(routing)
+    return Jisc(at_once=AT_ONCE) if decides and not advise else Jisc()

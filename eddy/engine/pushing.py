@@ -1,0 +1,134 @@
+"""What a push does: by the short way or the long one its rows come in, batch by batch, and its results go out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from eddy.checks import whole
+from eddy.engine.batch import process
+from eddy.engine.doors import check_ready
+from eddy.engine.drawing import Drawing, draw, hand_over, leave
+from eddy.intake.intake import Arrivals
+from eddy.results.result import Result
+from eddy.signals import DeferredSignals
+
+if TYPE_CHECKING:
+    from eddy.state import EngineState
+
+
+def push(state: EngineState, batches: Mapping[str, Any], max_rows: int | None) -> Result | Iterator[Result]:
+    """Rows of some streams arrive; returns the results they bring, as an iterator of parts if ``max_rows`` is given.
+
+    Signals wait for the end of the batch: of what kernels take in at once, or of the one at hand where a push is cut.
+    What their handlers raise then ends the push, and `pending` has its results and does what is left of it.
+    """
+    signals = state.access.enter()
+    try:
+        given = _push(state, batches, max_rows, signals)
+    except BaseException:
+        leave(state, signals)
+        raise
+    returned: Result | Iterator[Result] = hand_over(state, signals, given)
+    return returned
+
+
+def _push(
+    state: EngineState, batches: Mapping[str, Any], max_rows: int | None, signals: DeferredSignals
+) -> Result | Iterator[Result]:
+    access = state.access
+    if max_rows is not None:
+        max_rows = whole("max_rows", max_rows)
+    elif (
+        state.fast_path is not None
+        and state.broken is None
+        and state.drawing is None
+        and not state.faults.waiting
+    ):
+        access.take()
+        try:
+            result = state.fast_path.push(batches)
+        finally:
+            access.give()
+        if result is not None:
+            return result
+    state.executor.rouse()
+    prepare(state)
+    arrivals = state.intake.admit(batches)
+    signals.handle()  # nothing has been taken in yet
+    return take(state, arrivals, max_rows, signals)
+
+
+def prepare(state: EngineState) -> None:
+    """Before batches are admitted: forget strings that nobody needs."""
+    check_ready(state, "push more")
+    if state.pool.wants_sweep:  # before the batch is encoded: its codes are in no payload yet
+        state.access.take()
+        try:
+            in_use = [codes for stream in state.streams for codes in stream.payload.codes_in_use()]
+            in_use += state.row_numbers.codes_in_use()
+            state.pool.sweep((*in_use, *state.output.codes_in_use(), *state.changes.codes_in_use()))
+        finally:
+            state.access.give()
+
+
+def take(
+    state: EngineState, arrivals: Arrivals, max_rows: int | None, signals: DeferredSignals | None = None
+) -> Result | Iterator[Result]:
+    """Process what has been admitted; before that the plan may change."""
+    state.faults.tell()
+    fits = len(arrivals.streams) <= state.options.batch_size
+    state.access.take()
+    try:
+        state.steering.decide()
+        state.handout.begin(state.streams, state.row_numbers.lows.tolist())
+        state.intake.accept(arrivals)
+        if max_rows is not None:
+            if not fits:  # it is read after this call, when the caller may use his arrays again
+                arrivals = arrivals.copied()
+            source = draw(state, arrivals, max_rows)
+            next(source)
+            state.drawing = Drawing(state, source)
+            return state.drawing
+        if fits:
+            return and_released(state, process(state, arrivals))
+    finally:
+        state.access.give()
+    pieces, parts = arrivals.cut(state.options.batch_size), []
+    for piece in pieces:
+        parts.append(_piece(state, piece))
+        if signals is not None and signals.noted:
+            left = [later.copied() for later in pieces]
+            state.drawing = Drawing(state, _rest(state, left), parts, interrupted=True)
+            return state.drawing
+    return state.handout.give(Result.concat(parts))
+
+
+def _piece(state: EngineState, piece: Arrivals) -> Result:
+    """Process a batch of several that make one push."""
+    state.access.take()
+    try:
+        part = process(state, piece)
+        if not state.output.signed:
+            part.contents.rows()  # the next piece uses the ring again
+        return and_released(state, part)
+    finally:
+        state.access.give()
+
+
+def _rest(state: EngineState, pieces: list[Arrivals]) -> Iterator[Result]:
+    """The results of what is left of a push."""
+    for piece in pieces:
+        part = process(state, piece)
+        if not state.output.signed:
+            part.contents.rows()
+        yield and_released(state, part)
+
+
+def and_released(state: EngineState, result: Result) -> Result:
+    """A result and, after it, what need not be held any longer."""
+    released = state.changes.released()
+    if not released:
+        return result
+    state.results += sum(len(part) for part in released)
+    return state.handout.give(Result.concat([result, *released] if len(result) else released))

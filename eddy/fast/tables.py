@@ -1,0 +1,291 @@
+"""What the kernels of the fast path are told of an engine: where its arrays are, and what a batch must look like."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eddy.fast import kernels as kernels
+from eddy.fast import layout
+from eddy.intake.merge import TIMED_PART
+from eddy.router.router import Router
+from eddy.tracks.tracks import RESULT_RINGS
+from stairs.lowlevel import struct
+
+if TYPE_CHECKING:
+    from eddy.state import EngineState
+
+NDARRAY = id(np.ndarray)
+
+LARGEST = 1 << 20
+"""Events of a push that kernels take at once: their results are in one ring."""
+
+REVIEW = 64
+"""Batches between two looks at whether there is too much room."""
+
+EARLIEST = int(np.iinfo(np.int64).min)
+
+
+class PushTables(ABC):
+    """An engine's arrays as far as every batch needs them: its columns, its windows, its payload."""
+
+    def __init__(self, state: EngineState) -> None:
+        query = state.query
+        self._state, self._lowwater = state, state.lowwater
+        self._executor = state.executor
+        n = len(query.names)
+        self.columns: list[tuple[str, Any, tuple[int, ...]]] = []
+        """For each stream its name, what gets its columns out of a batch, and handles where it has no batch."""
+        self._streams = np.zeros(n, layout.STREAM)
+        self._rows, self._lines = self._streams["rows"], struct.lines(self._streams)
+        self._keys: list[dict[int, int]] = []
+        """For each stream the columns that are its keys, by key class."""
+        columns: list[tuple[int, int, int]] = []
+        for s, (name, stream) in enumerate(query.streams.items()):
+            names = list(stream.columns)
+            columns_of: Any = itemgetter(*names) if len(names) > 1 else _only(names[0])
+            self.columns.append((name, columns_of, (0,) * len(names)))
+            time_at = names.index(stream.time) if query.timed and stream.time is not None else -1
+            line = self._lines[s]
+            line.first_column, line.column_count, line.time = len(columns), len(names), time_at
+            own = state.intake.own_columns(name)
+            self._keys.append({c: len(columns) + names.index(member) for c, member in own})
+            columns += [(id(kind.direct), 0, 0) for kind in stream.columns.values()]
+        self._columns, self._given = np.array(columns, layout.COLUMN), np.zeros(len(columns), np.int64)
+        self.order, self._places = np.empty(0, np.int32), np.empty(0, np.int32)
+        self.times: NDArray[np.int64] | None = None
+        """Stream and time of each event; None: no window uses time."""
+        self._marks, self._times = np.empty((0, n), np.int32), np.empty(0, np.int64)
+        """The windows' arrays, which are asked for with the first batch."""
+        self.before, self._before = np.empty((2, n), np.int64), np.empty((2, n), np.int64)
+        """Low-water rows, and next rows, before the batch, and before a portion of it: when it is counted."""
+        self._ends = np.empty((2, n), np.int32)
+        self._parts_used = np.empty(n, TIMED_PART)
+        """The streams that have rows in a batch."""
+        self.events = self._largest = self._batches = 0
+        """Of the last batch, and the most since somebody looked; and batches since then."""
+        self._kept: list[Any] = []
+        """The columns of a batch, by stream, while their handles are used."""
+        self._versions: list[int] = []
+        """Of the payload's rings."""
+        self._push = push = struct.new(layout.PUSH)
+        self._address = struct.address(push)
+        push.width, push.timed = n, query.time_windows
+        push.column_count, push.portion = len(columns), state.options.batch_size
+        self._tell(
+            streams=self._streams,
+            columns=self._columns,
+            given=self._given,
+            windows=self._lowwater.table,
+            begun=self.before,
+            before=self._before,
+            ends=self._ends,
+            parts=self._parts_used,
+        )
+        self._widen(min(state.options.batch_size, LARGEST))
+        self._place()
+
+    def _widen(self, most: int) -> None:
+        """Make room for so many events."""
+        self.order, self._places = np.empty(most, np.int32), np.empty(most, np.int32)
+        self._tell(order=self.order, places=self._places)
+        if self._state.query.time_windows:
+            self.times = np.empty(most, np.int64)
+            self._tell(times=self.times)
+        self._push.most = most
+
+    def review(self) -> None:
+        """A batch is done: now and then give room back that a large one has left, if an eighth of it was enough."""
+        self._largest = max(self._largest, self.events)
+        self._batches += 1
+        if self._batches < REVIEW:
+            return
+        usual = min(self._state.options.batch_size, LARGEST)
+        if len(self.order) > max(usual, 8 * self._largest):
+            self._widen(max(usual, 2 * self._largest))
+            self._lowwater.shrink()
+        self._batches = self._largest = 0
+
+    def _crowded(self) -> bool:
+        """A batch has too many events; whether there is room for them now."""
+        events: int = self._push.events
+        if events > LARGEST:
+            return False
+        self._widen(1 << (events - 1).bit_length())
+        return True
+
+    @property
+    def portions(self) -> int:
+        """In how many the events of a batch are joined."""
+        portion: int = self._push.portion
+        return -(-self.events // portion)
+
+    def _tell(self, **arrays: NDArray[Any]) -> None:
+        """Write where arrays are into fields of these names."""
+        for name, array in arrays.items():
+            setattr(self._push, name, array.ctypes.data)
+
+    @property
+    def nbytes(self) -> int:
+        """What it holds besides the engine's arrays."""
+        return self.order.nbytes + self._places.nbytes + (0 if self.times is None else self.times.nbytes)
+
+    def fits(self) -> bool:
+        """Whether it is still about the engine as it is."""
+        state = self._state
+        return (
+            state.executor is self._executor
+            and [stream.payload.version for stream in state.streams] == self._versions
+        )
+
+    def _place(self) -> None:
+        """Tell where the rings of the payload are."""
+        payloads = [stream.payload for stream in self._state.streams]
+        self._versions = [payload.version for payload in payloads]
+        streams = self._state.query.streams.values()
+        for s, (stream, payload) in enumerate(zip(streams, payloads, strict=True)):
+            line = self._lines[s]
+            line.capacity = payload.capacity
+            for c, name in enumerate(stream.columns):
+                ring = payload.rings.get(name)
+                if ring is not None:
+                    self._columns["ring"][line.first_column + c] = ring.ctypes.data
+                    self._columns["size"][line.first_column + c] = ring.itemsize
+
+    def _watch_windows(self) -> None:
+        """Tell where the windows' arrays are, if that has changed."""
+        marks, rings = self._lowwater.room(len(self.order)), self._lowwater.rings
+        if marks is not self._marks or rings is not self._times:
+            self._marks, self._times = marks, rings
+            self._tell(marks=marks, window_times=rings)
+            self._push.window_slots = len(rings)
+
+    def rouse(self) -> None:  # noqa: B027
+        """A push begins: whoever lets others work has them awake in time."""
+
+    def admit(self, handles: list[int], columns: list[Any], now: int | None) -> bool:
+        """Check and merge a batch; False, and nothing has changed, if kernels cannot take it as it is.
+
+        ``columns`` are those that the handles are of, by stream.
+        """
+        self._given[:], self._kept = handles, columns
+        self._push.now = EARLIEST if now is None else now
+        self.events = kernels.admit(self._address, NDARRAY)
+        if self.events == layout.CROWDED and self._crowded():
+            self.events = kernels.admit(self._address, NDARRAY)
+        return self.events >= 0
+
+    def make_room(self, oldest: list[int]) -> None:
+        """Let the payload take the batch in; rows below ``oldest`` may be forgotten."""
+        rows, streams = self._rows.tolist(), self._state.streams
+        for stream, low, n in zip(streams, oldest, rows, strict=True):
+            stream.payload.reserve_plain(low, n)
+        if [stream.payload.version for stream in streams] != self._versions:
+            self._place()
+
+    @abstractmethod
+    def begin(self, handles: list[int], columns: list[Any], now: int | None, ring: int) -> bool:
+        """Check a batch, and perhaps let others begin with it; False, and nothing has changed, if kernels cannot take
+        it as it is. Its results go to this ring, which nobody reads any more."""
+
+    @abstractmethod
+    def begun(self) -> tuple[list[int], list[int]]:
+        """Low-water rows, and next rows, before the batch that was begun."""
+
+    @abstractmethod
+    def finish(self, ring: int) -> bool:
+        """Have the batch done that was begun, or its next portion; False if there are more."""
+
+    def give_up(self) -> None:  # noqa: B027
+        """There was an error after a batch was begun; whoever lets others work sees to it that they end."""
+
+
+class RouterTables(PushTables):
+    """The arrays of an engine with one router: besides, its leaves and the program of its plan."""
+
+    def __init__(self, state: EngineState, router: Router) -> None:
+        super().__init__(state)
+        self._router, push = router, self._push
+        self._track = router.tracks[0]
+        self._program = self._track.program
+        self._stairs = [stream.version for stream in router.streams]
+        """Versions of the streams' leaves."""
+        leaves = [
+            (leaf.address, self._keys[s][key.classes[0]], s)
+            for s, stream in enumerate(router.streams)
+            for key, leaf in stream.stairs.items()
+        ]
+        self._leaves = np.array(leaves, layout.LEAF)
+        self._begin = [router.beginning.table(ring)[0] for ring in range(RESULT_RINGS)]
+        self._leading = router.beginning.table(0)[1]
+        self._results = [
+            (ring.address, begin.ctypes.data) for ring, begin in zip(router.results, self._begin, strict=True)
+        ]
+        """For each of the rings for results, where it is and where the rings are that begin with it."""
+        self._tell(
+            leaves=self._leaves,
+            program=self._program.table,
+            cursor=router.prober.cursor,
+            waiting=router.prober.waiting,
+            beginning=self._begin[0],
+        )
+        push.leaf_count, push.beginning_count = len(leaves), len(self._begin[0])
+        push.program_length, push.waiting_slots = len(self._program.table), router.prober.waiting.shape[1]
+
+    def fits(self) -> bool:
+        tracks, streams = self._router.tracks, self._router.streams
+        return (
+            super().fits()
+            and self._router.at_ease
+            and len(tracks) == 1
+            and tracks[0] is self._track
+            and self._track.program is self._program
+            and [stream.version for stream in streams] == self._stairs
+        )
+
+    def begin(self, handles: list[int], columns: list[Any], now: int | None, ring: int) -> bool:
+        return self.admit(handles, columns, now)
+
+    def begun(self) -> tuple[list[int], list[int]]:
+        return self._lowwater.lows.tolist(), self._lowwater.counts.tolist()  # it is counted by `finish`
+
+    def finish(self, ring: int) -> bool:
+        router, push = self._router, self._push
+        self._watch_windows()
+        push.results, push.beginning = self._results[ring]
+        stage = kernels.process(self._address)
+        while stage not in (layout.DONE, layout.COUNTING):
+            self._assist(stage, ring)
+            stage = kernels.process(self._address)
+        if stage == layout.COUNTING:
+            return False
+        floor, counts = self.before[0].astype(np.int32), self._lowwater.counts.copy()
+        router.taken(floor, self._marks[: self.events], counts, self.portions)
+        self._kept = []
+        return True
+
+    def _assist(self, stage: int, ring: int) -> None:
+        """Do what stopped a batch."""
+        push, router, at = self._push, self._router, self._push.at
+        if stage == layout.TIMING:
+            self._lowwater.resize()
+            self._watch_windows()
+        elif stage == layout.BEGINNING:
+            self._track.every_stair[at - self._leading].make_room(self._ends[0])
+            push.at += 1
+        elif stage == layout.STORING:
+            address, _, s = self._leaves[at].tolist()
+            (leaf,) = (found for found in router.streams[s].stairs.values() if found.address == address)
+            leaf.reserve(self._lines[s].here)
+        else:
+            # A program of probes alone stops only where a ring is full: marks are not asked for.
+            push.at = router.runner.assist(self._track, at, router.results[ring], self._marks)
+
+
+def _only(name: str) -> Any:
+    """What gets a single column out of a batch, as a tuple."""
+    return lambda batch: (batch[name],)

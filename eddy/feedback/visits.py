@@ -1,0 +1,256 @@
+"""Visits: in the middle of a batch, what waits is woken, and what is new is judged.
+
+A row that waits is in its leaf, under its number, but in no chain: nobody can find it. So when it comes back it is an
+arrival: it is linked, at its place, and taken along its itinerary as older than every event of the batch. Composites
+with it are stored before the batch's own entries meet them, and may wake others in turn.
+
+All this is done by kernels (`stairs.feedback.visit_kernels`), as instructions of the plan's program. Here they are
+written, and what kernels cannot do is done: make room, fill holes on the way, decide predicates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+from attrs import define
+from numpy.typing import NDArray
+
+from eddy.feedback.blacklist import Rows
+from eddy.feedback.edge import BLOCK, MILLION, NANO, Edge, Marks, Unit
+from eddy.feedback.host import Host
+from eddy.feedback.revival import Revival
+from eddy.intake.intake import Part
+from eddy.plan.compiler import Streams
+from eddy.tracks.binding import Halt, Hop
+from eddy.tracks.program import Visit
+from stairs import Ring
+from stairs.begin_kernels import STAIR, TABLE, begin_rings
+from stairs.feedback import visit_layout as layout
+from stairs.feedback.visit_ends_kernels import begin_visits, end_visits
+from stairs.feedback.visit_kernels import run_visits
+from stairs.lowlevel.address import handle
+from stairs.ring import power_of_two
+
+
+@define(eq=False)
+class Step:
+    """A hop by which what comes back is taken along, as kernels know it."""
+
+    source: Ring
+    halt: Halt
+    hop: Hop
+    recipe: NDArray[np.int64] | None
+    verified: NDArray[np.int64]
+    row: NDArray[np.int64]
+
+
+class Visits:
+    """Visits the nodes of a plan, in an order in which all that an entry may wait for is up to date."""
+
+    def __init__(self, router: Host) -> None:
+        self._moment, self._nested = router.moment, router.binder.nested
+        self.revival = Revival(router)
+        self.seconds = 0.0
+        """Time spent on judging, waking and bringing back."""
+        self.pending: dict[Streams, Rows] = {}
+        """What has waited for something that nobody looks for any more: it is judged anew."""
+        self._desk = np.zeros(layout.DESK, np.int64)
+        self._keys = np.empty(BLOCK, np.int64)
+        self._past = np.zeros((2, len(router.streams)), np.int32)
+        self._desk[layout.KEYS_AT], self._desk[layout.KEYS] = self._keys.ctypes.data, BLOCK
+        self._desk[layout.PAST_AT], self._desk[layout.LACKED] = self._past.ctypes.data, -1
+        self._ended = np.zeros(2, np.int64)
+        self._parts: Sequence[Part] = ()
+        self.use([])
+
+    def use(self, units: Sequence[Unit]) -> None:
+        """Visit these from now on."""
+        self._units = {unit.streams: unit for unit in units}
+        self._edges = [edge for unit in units for edge in unit.edges]
+        lists = [edge.blacklist for edge in self._edges]
+        self._blacklists = np.array(
+            [(STAIR, blacklist.address, blacklist.streams.ctypes.data) for blacklist in lists], np.int64
+        ).reshape(-1, TABLE)
+        self._streams = [unit for unit in units if unit.state is not None]
+        self._arriving = {
+            unit.streams[0]: unit.row[layout.EVENTS_OF : layout.COUNT + 1] for unit in self._streams
+        }
+        self._told, self._versions = False, [-1]
+        self._at = np.array([unit.row.ctypes.data for unit in units], np.int64)
+        self._edges_at = np.array([edge.row.ctypes.data for edge in self._edges], np.int64)
+        for unit in units:
+            unit.tell()
+        for edge in self._edges:
+            if len(edge.opposite) == 1:
+                edge.row[layout.OPPOSITE] = self._units[edge.opposite].row.ctypes.data
+        self._width = max((len(unit.streams) for unit in units), default=1)
+        self._make_space(0)
+
+    def _make_space(self, count: int) -> int:
+        """Have room on the desk for so many entries."""
+        n = power_of_two(count)
+        self._flags, self._zeros = np.empty(n, np.uint8), np.zeros(n, np.int32)
+        self._copies, self._wishes = np.empty((n, self._width), np.int32), np.empty(n, np.int64)
+        desk = self._desk
+        desk[layout.SPACE], desk[layout.FLAGS_AT] = n, self._flags.ctypes.data
+        desk[layout.WISHES_AT] = self._wishes.ctypes.data
+        desk[layout.COPIES_AT], desk[layout.ZEROS_AT] = self._copies.ctypes.data, self._zeros.ctypes.data
+        return 0
+
+    # -- a batch ---------------------------------------------------------------------------------------------------
+
+    @property
+    def whole(self) -> bool:
+        """No STAIR has holes. Else no composite waits: to fill a hole would make it once more."""
+        return bool(self._desk[layout.COMPLETE])
+
+    def prepare(self, whole: bool) -> None:
+        """A batch is about to begin; ``whole``: no STAIR has holes."""
+        if not (whole and self._told):
+            self._desk[layout.COMPLETE], self._told = whole, whole
+            for edge in self._edges:
+                edge.prepare(whole)
+        versions = [unit.state.version for unit in self._streams if unit.state is not None]
+        if versions != self._versions:
+            self._versions = versions
+            assert all(len(unit.leaves) for unit in self._streams)  # kernels know them now
+
+    def begin(self, floor: NDArray[np.int32], lows: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
+        """Begin a batch: what is dead at ``floor``, the low 32 bits of ``lows``, goes; ``counts`` are the next rows."""
+        table = self._blacklists
+        at = begin_rings(table, 0, lows, counts, floor)
+        while at < len(table):
+            self._edges[at].blacklist.make_room(floor)
+            at = begin_rings(table, at + 1, lows, counts, floor)
+        begin_visits(self._at, self._edges_at, lows, counts)
+
+    def take(self, parts: Sequence[Part]) -> None:
+        """The rows of the batch; what is to be judged anew comes with them."""
+        self._parts = parts
+        for part in parts:
+            events, kept = part.events, part.kept
+            self._arriving[part.stream][:] = handle(events), 0 if kept is None else handle(kept), len(events)
+        while self.pending:
+            streams, rows = self.pending.popitem()
+            rows = rows[(rows - self._moment.floor[0, list(streams)] >= 0).all(axis=1)]
+            unit = self._units[streams]
+            if len(rows) > len(unit.woken):
+                unit.make_place(len(rows))
+            unit.woken[: len(rows)] = rows
+            unit.row[layout.WOKEN] = len(rows)
+
+    def run(
+        self, program: NDArray[np.int64], at: int, stop: int, results: int, marks: Marks, *rest: Rows
+    ) -> int:
+        """`stairs.program_kernels.run` with visits."""
+        seen = marks if len(marks) else self._moment.floor
+        reached: int = run_visits(program, at, stop, results, seen, *rest, self._desk, self._moment.newest)
+        return reached
+
+    def judge_anew(self, unit: Unit, rows: Rows) -> None:
+        """Let entries be judged by all edges when their node is next visited."""
+        before = self.pending.get(unit.streams)
+        self.pending[unit.streams] = rows if before is None else np.concatenate((before, rows))
+
+    def settle(self) -> float:
+        """A batch is over: edges are charged with what it took, and what waits in vain is dropped. Returns what the
+        composites took that it has stored, where an event takes 1."""
+        end_visits(self._at, self._ended)
+        spent, made = self._ended.tolist()
+        self.seconds += NANO * spent
+        for edge in self._edges:
+            if edge.drop is not None and edge.blacklist.waiting:
+                edge.drop(edge.blacklist.wake_all(self._moment.floor[0]))
+        return float(made / MILLION)
+
+    # -- instructions ----------------------------------------------------------------------------------------------
+
+    def visit(self, unit: Unit) -> list[Visit]:
+        """Wake entries of a node, and judge those that arrive; from now on the others can be found."""
+        at = unit.row.ctypes.data
+        wakes = [Visit(partial(self._wake, unit, e), layout.WAKE, at, e.row.ctypes.data) for e in unit.edges]
+        judges = [Visit(partial(self._judge, e), layout.JUDGE, at, e.row.ctypes.data) for e in unit.edges]
+        retake, take = (Visit(self._take, kind, at) for kind in (layout.RETAKE, layout.TAKE))
+        back, settle = (Visit(_never, kind, at) for kind in (layout.RETURN, layout.SETTLE))
+        revive = Visit(partial(self._revive, unit), layout.REVIVE, at)
+        new = [take, *judges, settle] if unit.edges else []
+        return [*wakes, retake, *judges, back, *new, revive, *self._carries(unit)]
+
+    def _carries(self, unit: Unit) -> list[Visit]:
+        """For composites, of which few come back, `Revival` does it, and for rows that several STAIRs want."""
+        if unit.ways:
+            unit.row[layout.ENTRIES] = layout.BY_THE_CALLER
+        if unit.state is None or not unit.path:
+            return []
+        source: Ring = unit.entries
+        unit.row[layout.ENTRIES], unit.row[layout.SOURCE] = source.address, unit.path[0][1].source.address
+        carries = []
+        for halt, hop, recipe in unit.path:
+            simple = hop.theta is None and not hop.step.residuals and hop.step.scope is None
+            plain = simple and (recipe is not None or halt.recipe is None)
+            verified = np.array([(a, b.address, c, d.address) for a, b, c, d in hop.verified], np.int64)
+            arrays = hop.place.ctypes.data, hop.streams.ctypes.data
+            keys = (0, 0) if recipe is None else (recipe.ctypes.data, len(recipe))
+            rings = plain, self._nested, halt.out.address, hop.target.address
+            row = np.array([*rings, *arrays, *keys, verified.ctypes.data, len(verified)], np.int64)
+            step = Step(source, halt, hop, recipe, verified, row)
+            call = partial(self._carry, step)
+            carries.append(Visit(call, layout.CARRY, unit.row.ctypes.data, step.row.ctypes.data))
+            source = halt.out
+        return carries
+
+    def _wake(self, unit: Unit, edge: Edge) -> int:
+        wanted = int(unit.row[layout.WOKEN]) + edge.blacklist.waiting
+        if wanted > unit.row[layout.WOKEN_ROOM]:
+            unit.make_place(wanted)
+        elif edge.blacklist.waiting > self._desk[layout.SPACE]:
+            self._make_space(edge.blacklist.waiting)
+        else:
+            edge.renew()
+        return 0
+
+    def _judge(self, edge: Edge) -> int:
+        failed = int(self._desk[layout.LACKED])
+        if failed >= 0:
+            edge.blacklist.make_place(failed)
+        else:
+            edge.renew()
+        return 0
+
+    def _take(self) -> int:
+        return self._make_space(int(self._desk[layout.ENTERED]))
+
+    def _revive(self, unit: Unit) -> int:
+        woken = unit.woken[: unit.row[layout.WOKEN]]
+        if unit.state is not None and self.whole and not unit.ways:
+            unit.entries.reserve(len(woken))
+            return 0
+        past = np.vstack((self._now, self._moment.newest.astype(np.int32)))
+        if unit.state is None:
+            self.revival.composites(unit, woken, past)
+        else:
+            self.revival.rows(unit, woken[:, 0], past)
+        return 1
+
+    def _carry(self, step: Step) -> int:
+        desk, out = self._desk, step.halt.out
+        if desk[layout.RESUMED_AT]:
+            out.grow()
+            return 0
+        start, stop = int(desk[layout.START]), int(desk[layout.STOP])
+        desk[layout.START], desk[layout.STOP] = self.revival.step(
+            step.halt, step.hop, step.recipe, step.source, start, stop, self._past
+        )
+        desk[layout.CARRIED] = out.address
+        return 1
+
+    @property
+    def _now(self) -> Marks:
+        """The marks at the first event of the batch: what is dead by these is so for all of it."""
+        return self._moment.marks[:1] if len(self._moment.marks) else self._moment.floor
+
+
+def _never() -> int:
+    raise AssertionError("kernels can always do this")

@@ -1,0 +1,136 @@
+"""A plan and its STAIRs as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from eddy.plan.compiler import Key
+from eddy.plan.difference_plan import Subtractions
+from eddy.plan.orderings import Orderings, show_visit
+from eddy.plan.plan import Join, Leaf, Node, Plan
+from eddy.query.query import Query
+from eddy.statistics import EdgeStatistics, StairStatistics, Statistics, StreamStatistics
+
+
+def key_text(query: Query, key: Key) -> str:
+    """What a STAIR is keyed by: column names, a stream's row, or nothing at all."""
+    if key.row is not None:
+        return f"row of {query.names[key.row]}"
+    names = ["=".join(dict.fromkeys(query.key_classes[c].members.values())) for c in key.classes]
+    return ", ".join(names) if names else "nothing (a cross product)"
+
+
+def explain(
+    query: Query,
+    plan: Plan | Subtractions,
+    statistics: Statistics,
+    steps: Iterable[str] = (),
+    who: Iterable[str] = (),
+) -> str:
+    """The plan, and ``who`` chooses it; the plan as a tree, top down, with the state of every STAIR beside it; then
+    what its ``steps`` have found."""
+    streams = {stream.name: stream for stream in statistics.streams}
+    # Where two plans run side by side, and both have a STAIR, that of the current one is shown.
+    stairs = {frozenset(s.streams): s for s in sorted(statistics.stairs, key=lambda s: not s.former)}
+    lines = [
+        f"plan {plan}",
+        f"{_count(statistics.events, 'event')}, {_count(statistics.results, 'result')}, {_size(statistics.bytes)}",
+    ]
+    lines += who
+    if statistics.fault is not None:
+        lines.append(f"{statistics.fault}; the next push raises it")
+    if statistics.keys_demoted:
+        lines.append(f"{_count(statistics.keys_demoted, 'key')} made holes so far, for want of memory")
+    if statistics.plan != str(plan):
+        lines.append(f"changing to {statistics.plan}, which runs apart until it has what it needs")
+    if isinstance(plan, Subtractions):
+        lines += [f"  {_state(stair)}" for stair in reversed(statistics.stairs)]
+        lines += [f"  {_stream(query, streams[name])}" for name in (plan.base, *plan.order)]
+    elif isinstance(plan, Orderings):
+        for name in plan.orders:
+            ways = plan.ways(name)
+            total = sum(weight for weight, _ in ways)
+            for weight, order in ways:
+                share = f" ({weight / total:.0%} of its rows)" if len(ways) > 1 else ""
+                lines.append(f"  {name} visits {', then '.join(map(show_visit, order))}{share}")
+        lines += [f"  {_stair(stair)}" for stair in statistics.stairs if not stair.former]
+        lines += [f"  {_stream(query, streams[name])}" for name in query.names]
+    else:
+        _node(query, plan, streams, stairs, "", "", lines)
+    lines += steps
+    if statistics.feedback is not None:
+        lines += _edges(statistics.feedback.edges)
+    return "\n".join(lines)
+
+
+def _node(
+    query: Query,
+    node: Node,
+    streams: dict[str, StreamStatistics],
+    stairs: dict[frozenset[str], StairStatistics],
+    first: str,
+    rest: str,
+    lines: list[str],
+) -> None:
+    if isinstance(node, Leaf):
+        lines.append(first + _stream(query, streams[node.name]))
+        return
+    assert isinstance(node, Join)
+    stair = stairs.get(node.streams)
+    lines.append(first + ("results" if stair is None else _stair(stair)))
+    _node(query, node.left, streams, stairs, rest + "├─ ", rest + "│  ", lines)
+    _node(query, node.right, streams, stairs, rest + "└─ ", rest + "   ", lines)
+
+
+def _stream(query: Query, stream: StreamStatistics) -> str:
+    declared = query.streams[stream.name]
+    window = "static" if declared.static else declared.window
+    return f"{stream.name} {window}: {stream.live:,} live of {stream.rows:,} rows, {_size(stream.bytes)}"
+
+
+def _edges(edges: Sequence[EdgeStatistics]) -> list[str]:
+    """Those at which something waits, a line each; of the others, how many."""
+    lines = [_edge(edge) for edge in edges if edge.waiting]
+    others = [edge for edge in edges if not edge.waiting]
+    if others:
+        resting = sum(edge.resting for edge in others)
+        rests = f", {resting:,} of them resting" if resting else ""
+        lines.append(
+            f"nothing waits in {_count(len(others), 'other blacklist' if lines else 'blacklist')}{rests}"
+        )
+    return lines
+
+
+def _edge(edge: EdgeStatistics) -> str:
+    what = f"{edge.name} for {edge.opposite} by {edge.key}"
+    rests = ", resting" if edge.resting else ""
+    return f"blacklist of {what}: {edge.waiting:,} waiting of {edge.suspended:,} suspended{rests}"
+
+
+def _state(stair: StairStatistics) -> str:
+    state = "complete" if stair.complete else f"{stair.fraction:.0%} of the rows settled"
+    return f"state {stair.name}: {stair.live:,} rows, {state}"
+
+
+def _stair(stair: StairStatistics) -> str:
+    state = "complete"
+    if stair.partial:
+        state = "what came since the change; the former plan makes the rest"
+    elif not stair.complete:
+        state = f"{_count(stair.keys_filled, 'key')} filled, {_count(stair.holes, 'known hole')}"
+        if stair.fraction < 1.0:
+            state += f", rows from before the change {stair.fraction:.0%} settled"
+    return f"STAIR {stair.name}: {stair.live:,} live, {_size(stair.bytes)}, {state}"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def _size(count: int) -> str:
+    size = float(count)
+    for unit in ("bytes", "KiB", "MiB"):
+        if size < 1024:
+            return f"{size:,.0f} {unit}" if unit == "bytes" else f"{size:,.1f} {unit}"
+        size /= 1024
+    return f"{size:,.1f} GiB"

@@ -1,0 +1,156 @@
+"""Batches of any make, turned into columns in the types that the stream declares.
+
+A numpy array of exactly the storage dtype is used as it is: that is the hot path, about a microsecond a
+column. So a column may alias the caller's memory; it must not be written to, nor kept beyond the push (a
+payload copies). Every array that leaves here is contiguous, aligned and writeable, as compiled kernels ask.
+"""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from numpy import ndarray
+
+from eddy.errors import BatchError
+from eddy.values.conversion import FAILURES, convert
+from eddy.values.types import Column
+
+if TYPE_CHECKING:
+    from eddy.query.query import Stream
+
+
+def normalise(name: str, stream: Stream, batch: Any) -> tuple[dict[str, Column], int]:
+    """The batch of stream `name` as one column for each that is declared, and its number of rows.
+
+    Raises BatchError, and has changed nothing, if the columns are not exactly those declared, differ in
+    length, hold a value that does not fit, or lack a time.
+    """
+    if type(batch) is not dict:
+        batch = _mapping(name, batch)
+    columns: dict[str, Column] = {}
+    n = -1
+    for column, kind in stream.columns.items():
+        values = batch.get(column)
+        if (
+            type(values) is ndarray
+            and values.dtype == kind.direct
+            and values.ndim == 1
+            and values.flags.carray
+        ):
+            size = len(values)
+            columns[column] = Column(values, None)
+        elif values is None:
+            raise _mismatch(name, stream, batch)
+        else:
+            found = columns[column] = convert(f"stream {name}, column {column!r}", kind, values)
+            size = len(found.values)
+        if size != n:
+            if n >= 0:
+                raise _ragged(name, batch)
+            n = size
+    if len(batch) != len(columns):
+        raise _mismatch(name, stream, batch)
+    if stream.time is not None:
+        valid = columns[stream.time].valid
+        if valid is not None and not valid.all():
+            row = int(np.argmin(valid))
+            raise BatchError(
+                f"stream {name}: the time {stream.time!r} of row {row} of this batch is NULL; give it one"
+            )
+    return columns, n
+
+
+def _mapping(name: str, batch: Any) -> Mapping[str, Any]:
+    """The columns of a batch by name."""
+    if isinstance(batch, Mapping):
+        return batch
+    if isinstance(batch, np.ndarray):
+        if batch.dtype.names is None:
+            raise BatchError(
+                f"stream {name}: an array of {batch.dtype} has no column names; "
+                "give a structured array, or a dict of column name to array"
+            )
+        return {column: batch[column] for column in batch.dtype.names}
+    pandas = sys.modules.get("pandas")
+    if pandas is not None and isinstance(batch, pandas.DataFrame):
+        _refuse_repeated(name, batch.columns)
+        return {column: batch[column] for column in batch.columns}
+    if not isinstance(batch, (pa.Table, pa.RecordBatch)):
+        batch = _table(name, batch)
+    _refuse_repeated(name, batch.schema.names)
+    return dict(zip(batch.schema.names, batch.columns, strict=True))
+
+
+def _table(name: str, batch: Any) -> pa.Table:
+    """What comes by Arrow's interface, if that is a table."""
+    hint = ""
+    if isinstance(batch, type):
+        hint = f"; this is the class {batch.__name__} itself: give an object of it"
+    elif hasattr(batch, "__arrow_c_stream__") or hasattr(batch, "__arrow_c_array__"):
+        try:
+            return pa.table(batch)
+        except FAILURES as error:
+            if not _is_column(batch):
+                raise BatchError(
+                    f"stream {name}: this {type(batch).__name__} cannot be read ({str(error).splitlines()[0]}); "
+                    "convert its columns to types that Arrow knows"
+                ) from error
+            hint = "; if this is one column, give it with its name, as in {'x': ...}"
+    elif hasattr(batch, "collect"):
+        hint = "; call collect() on it first"
+    elif isinstance(batch, list) and batch and isinstance(batch[0], Mapping):
+        hint = "; a list of rows becomes one with pyarrow.Table.from_pylist(rows)"
+    raise BatchError(
+        f"stream {name}: a {type(batch).__name__} is not a batch; give a dict of arrays, a "
+        f"structured numpy array, a pyarrow Table or RecordBatch, or a data frame of pandas or polars{hint}"
+    )
+
+
+def _is_column(values: Any) -> bool:
+    """Whether Arrow takes it for an array."""
+    try:
+        pa.chunked_array(values) if hasattr(values, "__arrow_c_stream__") else pa.array(values)
+    except FAILURES:
+        return False
+    return True
+
+
+def _refuse_repeated(name: str, columns: Iterable[Any]) -> None:
+    seen: set[Any] = set()
+    for column in columns:
+        if column in seen:
+            raise BatchError(f"stream {name}: the batch has two columns named {column!r}; rename or drop one")
+        seen.add(column)
+
+
+def _mismatch(name: str, stream: Stream, batch: Mapping[Any, Any]) -> BatchError:
+    """Says which columns are missing or unknown, and which name may have been meant."""
+    problems = []
+    for column in stream.columns:
+        if column not in batch:
+            near = difflib.get_close_matches(column, [str(c) for c in batch if c not in stream.columns], 1)
+            meant = f" (is it the batch's {near[0]!r}?)" if near else ""
+            problems.append(f"column {column!r} is missing{meant}")
+        elif batch[column] is None:
+            problems.append(f"column {column!r} is None; give an array, with None where a value is NULL")
+    for column in batch:
+        if column not in stream.columns:
+            near = difflib.get_close_matches(str(column), list(stream.columns), 1)
+            meant = f" (did you mean {near[0]!r}?)" if near else ""
+            problems.append(f"column {column!r} is unknown{meant}")
+    declared = ", ".join(stream.columns)
+    return BatchError(f"stream {name}: {'; '.join(problems)}; give exactly the columns {declared}")
+
+
+def _ragged(name: str, batch: Mapping[str, Any]) -> BatchError:
+    lengths = ", ".join(
+        f"{column}: {len(values)}" for column, values in batch.items() if hasattr(values, "__len__")
+    )
+    return BatchError(
+        f"stream {name}: the columns differ in length ({lengths}); give each a value for every row"
+    )

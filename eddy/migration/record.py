@@ -1,0 +1,113 @@
+"""What is remembered of a plan change: how long it took, what it cost, and what ran side by side."""
+
+from __future__ import annotations
+
+import time
+
+from attrs import define, field
+
+from eddy.migration.black_box import Box
+from eddy.plan.plan import Plan
+from eddy.router.executor import PlanExecutor
+from eddy.statistics import MigrationStatistics, TrackStatistics
+from eddy.tracks.track import Track
+
+
+@define(eq=False)
+class Chronicle:
+    """One plan change."""
+
+    technique: str
+    former: Plan
+    plan: Plan
+    begun: int
+    """Events before it."""
+    ended: int | None = field(default=None, init=False)
+    seconds: float = field(default=0.0, init=False)
+    """Time spent in the calls of the technique."""
+    _held: int = field(default=0, init=False)
+    _peak: int = field(default=0, init=False)
+    _gap: int = field(default=0, init=False)
+    _silent: int = field(default=0, init=False)
+    _before: tuple[int, int] | None = field(default=None, init=False)
+    """Keys filled and composites made in the engine's life when it began."""
+    _now: tuple[int, int] = field(default=(0, 0), init=False)
+    _boxed: int = field(default=0, init=False)
+    """Composites that were made in a black box."""
+    _begun_at: float = field(factory=time.time, init=False)
+    _ended_at: float | None = field(default=None, init=False)
+    _output_at: float = field(factory=time.perf_counter, init=False)
+    _pause: float = field(default=0.0, init=False)
+    _tracks: tuple[TrackStatistics, ...] = field(default=(), init=False)
+
+    def batch(self, events: int, results: int, held: int) -> None:
+        """A batch of ``events`` is done: it gave ``results``, and others that are ``held`` back."""
+        self._silent = 0 if results else self._silent + events
+        self._gap = max(self._gap, self._silent)
+        self._held += held
+        self._wait(results > 0)
+
+    def _wait(self, over: bool) -> None:
+        """See how long there was no output."""
+        now = time.perf_counter()
+        self._pause = max(self._pause, now - self._output_at)
+        if over:
+            self._output_at = now
+
+    def end(self, events: int) -> None:
+        """It is over, after so many events."""
+        self.ended, self._ended_at = events, time.time()
+        self._wait(True)
+
+    def count(self, router: PlanExecutor) -> None:
+        """See what was filled; the first time, what had been filled before."""
+        self._now = (router.keys_filled, router.composites_built + router.composites_made)
+        if self._before is None:
+            self._before = self._now
+
+    def measure(self, router: PlanExecutor, box: Box | None) -> None:
+        """See how large it all is, and what runs side by side."""
+        self.count(router)
+        if box is not None:
+            self._boxed = box.router.composites_made
+        size = sum(stair.nbytes for stair in router.every_stair)
+        self._peak = max(self._peak, size if box is None else size + box.nbytes)
+        names = router.compiler.names
+        tracks = [track for track in router.tracks if isinstance(track, Track)]
+        if len(tracks) > 1:
+            self._tracks = tuple(
+                TrackStatistics(
+                    str(track.plan),
+                    {name: track.rows.get(s, 0) for s, name in enumerate(names)},
+                    track.emitted,
+                    sum(len(scope.entries) for scope in track.role.scopes),
+                )
+                for track in tracks
+            )
+        elif box is not None:
+            self._tracks = (TrackStatistics(str(self.plan), {}, 0, box.behind),)
+        elif tracks and tracks[0].role.scopes:
+            scopes = tracks[0].role.scopes
+            rows = {name: sum(scope.rows.get(s, 0) for scope in scopes) for s, name in enumerate(names)}
+            results, entries = sum(s.results for s in scopes), sum(len(s.entries) for s in scopes)
+            self._tracks = (TrackStatistics(str(self.former), rows, results, entries),)
+
+    def statistics(self) -> MigrationStatistics:
+        filled, built = self._before or self._now
+        return MigrationStatistics(
+            technique=self.technique,
+            former=str(self.former),
+            plan=str(self.plan),
+            begun=self.begun,
+            ended=self.ended,
+            begun_at=self._begun_at,
+            ended_at=self._ended_at,
+            seconds=self.seconds,
+            keys_filled=self._now[0] - filled,
+            composites_built=self._now[1] - built + self._boxed,
+            results_held=self._held,
+            longest_gap=self._gap,
+            longest_pause=self._pause,
+            peak_bytes=self._peak,
+            tracks=self._tracks,
+        )

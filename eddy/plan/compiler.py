@@ -1,0 +1,115 @@
+"""From a plan to a routing table: for each stream, the steps that its rows take.
+
+A step probes one STAIR with the key of the entries at hand and puts the matches into the next STAIR, or into a
+ring that nobody probes, or among the results. Trees and orderings both come down to this, so the router knows
+nothing else. Steps that write to one place form a *stop*; a batch runs through the stops in order, each when
+all that it reads is up to date.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from eddy.plan.orderings import Orderings
+from eddy.plan.pipelines import Pipelines
+from eddy.plan.plan import Join, Leaf, Node, Plan, joins
+from eddy.plan.routes import RESULTS, Key, Place, RoutingTable, StairId, Step, Stop, Streams
+from eddy.query.query import Query
+from eddy.query.residual import Residual
+
+__all__ = ["RESULTS", "Compiler", "Key", "Place", "RoutingTable", "StairId", "Step", "Stop", "Streams"]
+
+
+class Compiler:
+    """Knows a query's predicates by stream number."""
+
+    def __init__(self, query: Query) -> None:
+        number = {name: i for i, name in enumerate(query.names)}
+        self.number = number
+        self.classes = [frozenset(number[name] for name in c.members) for c in query.key_classes]
+        self._of_streams = [
+            [i for i, members in enumerate(self.classes) if s in members] for s in range(len(number))
+        ]
+        self.residuals = [(r, frozenset(number[name] for name in r.streams)) for r in query.residuals]
+        self.names = query.names
+        self.static = frozenset(number[name] for name, stream in query.streams.items() if stream.static)
+
+    def shared(self, some: Sequence[int], others: Sequence[int]) -> tuple[int, ...]:
+        """The key classes that two sets of streams have in common."""
+        few, many = (some, others) if len(some) <= len(others) else (others, some)
+        found = {i for s in few for i in self._of_streams[s] if not self.classes[i].isdisjoint(many)}
+        return tuple(sorted(found))
+
+    def connected(self, some: frozenset[str], name: str) -> bool:
+        """Whether a predicate that the streams together decide reads the one more stream."""
+        streams, one = {self.number[s] for s in some}, self.number[name]
+        if self.shared(tuple(streams), (one,)):
+            return True
+        return any(
+            one in reads and reads <= streams | {one} and len(reads) > 1 for _, reads in self.residuals
+        )
+
+    def probe_key(self, source: Streams, target: Streams) -> tuple[Key, Residual | None]:
+        """How entries of ``source`` find theirs in ``target``: its key, and a predicate where there is no equality."""
+        classes = self.shared(source, target)
+        if classes:
+            return Key(classes), None
+        best: tuple[Key, Residual | None] = (Key(), None)
+        for residual, reads in self.residuals:
+            inside = reads & frozenset(target)
+            if len(inside) == 1 and reads <= frozenset(source + target) and not reads <= inside:
+                (row,) = inside
+                if residual.range_for(self.names[row]) is not None:
+                    return Key(row=row), residual
+                best = (Key(row=row), residual)
+        return best
+
+    def step(self, source: StairId | Place, target: StairId, theta: Residual | None) -> Step:
+        """A step with the predicates that become decidable there."""
+        ours, theirs = frozenset(source.streams), frozenset(target.streams)
+        decided = tuple(
+            r
+            for r, reads in self.residuals
+            if reads <= ours | theirs and not reads <= ours and not reads <= theirs
+        )
+        return Step(source, target, theta, tuple(r for r in decided if r is not theta))
+
+    def compile(self, plan: Plan) -> RoutingTable:
+        """The routing table of a plan."""
+        stops = Pipelines(self, plan).stops() if isinstance(plan, Orderings) else self._tree(plan)
+        leaves = dict.fromkeys(
+            place
+            for stop in stops
+            for step in stop.steps
+            for place in (step.source, step.target)
+            if isinstance(place, StairId) and len(place.streams) == 1
+        )
+        return RoutingTable(tuple(stops), tuple(leaves))
+
+    def _tree(self, root: Join) -> list[Stop]:
+        ids: dict[int, StairId | Place] = {}
+        thetas: dict[int, Residual | None] = {}
+        nodes = list(joins(root))
+        for node in nodes:
+            left, right = self._numbers(node.left), self._numbers(node.right)
+            for side, own, other in ((node.left, left, right), (node.right, right, left)):
+                key, thetas[id(side)] = self.probe_key(other, own)
+                ids[id(side)] = StairId(own, key)
+        ids[id(root)] = RESULTS
+        stops = []
+        for node in nodes:
+            left_id, right_id = ids[id(node.left)], ids[id(node.right)]
+            assert isinstance(left_id, StairId) and isinstance(right_id, StairId)
+            steps = (
+                self.step(left_id, right_id, thetas[id(node.right)]),
+                self.step(right_id, left_id, thetas[id(node.left)]),
+            )
+            stops.append(Stop(ids[id(node)], steps))
+        return stops
+
+    def _numbers(self, node: Node) -> Streams:
+        return (
+            (self.number[node.name],)
+            if isinstance(node, Leaf)
+            else tuple(sorted(self.number[s] for s in node.streams))
+        )

@@ -1,0 +1,140 @@
+"""From orderings to stops: each stream's rows visit the others in an order of their own.
+
+A row's entries are somewhere after each visit. Where they have just made the composites of a STAIR that somebody
+visits, they are put there. If all that come there go on alike, by a key under which the STAIR is kept, they go on
+from there together, as in a tree. Else each goes on by itself, in places that nobody visits; then the last step is
+made twice, into the STAIR and into such a place, and so it is for a STAIR that is visited by several keys.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attrs import evolve
+
+from eddy.plan.orderings import Order, Orderings, Ways, prefixes, streams_of
+from eddy.plan.routes import RESULTS, Key, Place, StairId, Step, Stop, Streams
+from stairs.program_kernels import WHOLE
+
+if TYPE_CHECKING:
+    from eddy.plan.compiler import Compiler
+
+Out = StairId | Place
+
+
+class Pipelines:
+    """Follows the orderings of one plan."""
+
+    def __init__(self, compiler: Compiler, plan: Orderings) -> None:
+        self.compiler = compiler
+        self.plan = plan
+        self._ids: dict[Streams, list[StairId]] = {}
+        """The STAIRs that are visited, by their streams: one for each key."""
+        self._alike: dict[Streams, bool] = {}
+        """Whether all that come to a STAIR go on to the same visits."""
+        self._found: dict[Out, dict[tuple[Out, StairId, tuple[int, int]], Step]] = {}
+        """The steps into each place, once each."""
+
+    def stops(self) -> list[Stop]:
+        """The stops, each after those that write what it reads."""
+        for kept in self.plan.kept:
+            rests = {self._rest(name, order, kept) for name in kept for _, order in self.plan.ways(name)}
+            self._ids[self._numbers(kept)] = []
+            self._alike[self._numbers(kept)] = len(rests) == 1
+        for name in self.plan.orders:
+            for _, order in self.plan.ways(name):
+                self._find_keys(name, order)
+        for name in self.plan.orders:
+            for way, (share, order) in enumerate(shares(self.plan.ways(name))):
+                self._follow(name, order, way, share)
+        return self._sorted()
+
+    def _numbers(self, names: frozenset[str] | tuple[str, ...]) -> Streams:
+        return tuple(sorted(self.compiler.number[name] for name in names))
+
+    @staticmethod
+    def _rest(name: str, order: Order, kept: frozenset[str]) -> Order:
+        """What rows of a stream visit after they have come to a STAIR."""
+        return order[list(prefixes(name, order)).index(kept) + 1 :]
+
+    def _find_keys(self, name: str, order: Order) -> None:
+        """The keys by which a stream's rows visit STAIRs."""
+        seen = self._numbers((name,))
+        for visit in order:
+            target = self._numbers(streams_of(visit))
+            if len(target) > 1:
+                wanted = StairId(target, self.compiler.probe_key(seen, target)[0])
+                if wanted not in self._ids[target]:
+                    self._ids[target].append(wanted)
+            seen = tuple(sorted(seen + target))
+
+    def _follow(self, name: str, order: Order, way: int, share: tuple[int, int]) -> None:
+        """Add the steps of a stream's rows, or of the part of them that takes this way."""
+        path, whole = self._numbers((name,)), share
+        sizes: tuple[int, ...] = (1,)
+        for i, visit in enumerate(order):
+            seen, target = tuple(sorted(path)), self._numbers(streams_of(visit))
+            key, theta = self.compiler.probe_key(seen, target)
+            source = self._source(path, sizes, key, way)
+            step = evolve(self.compiler.step(source, StairId(target, key), theta), share=whole)
+            both = tuple(sorted(path + target))
+            for wanted in self._ids.get(both, ()):
+                self._add(wanted, step)
+            path, sizes, whole = path + target, (*sizes, len(target)), (0, WHOLE)
+            if i + 1 == len(order):
+                self._add(RESULTS, step)
+                return
+            following = self._numbers(streams_of(order[i + 1]))
+            key, _ = self.compiler.probe_key(both, following)
+            if self._stored(both, key) is not None:
+                path, sizes, way = both, (len(both),), 0
+            else:
+                self._add(self._place(path, sizes, key, way), step)
+
+    def _source(self, path: Streams, sizes: tuple[int, ...], key: Key, way: int) -> Out:
+        """Where the entries are that visit something by this key."""
+        if len(path) == 1:
+            return StairId(path, key if key.classes else Key(row=path[0]))
+        stored = self._stored(path, key) if len(sizes) == 1 else None
+        return self._place(path, sizes, key, way) if stored is None else stored
+
+    def _stored(self, streams: Streams, key: Key) -> StairId | None:
+        """The STAIR from which all that come there go on by this key; without an equality any of them will do."""
+        if not self._alike.get(streams):
+            return None
+        ids = self._ids[streams]
+        return next((wanted for wanted in ids if wanted.key == key or not key.classes), None)
+
+    @staticmethod
+    def _place(path: Streams, sizes: tuple[int, ...], key: Key, way: int) -> Place:
+        return Place(path, key, way, () if max(sizes) == 1 else sizes)
+
+    def _add(self, out: Out, step: Step) -> None:
+        """A step into a place, which several streams may take that have come together."""
+        name = step.source, step.target, step.share
+        self._found.setdefault(out, {}).setdefault(name, step)
+
+    def _sorted(self) -> list[Stop]:
+        stops: dict[Out, Stop] = {}
+
+        def visit(out: Out) -> None:
+            if out in self._found and out not in stops:
+                for step in self._found[out].values():
+                    visit(step.target)
+                    visit(step.source)
+                stops[out] = Stop(out, tuple(self._found[out].values()))
+
+        for out in self._found:
+            if out != RESULTS:
+                visit(out)
+        visit(RESULTS)
+        return list(stops.values())
+
+
+def shares(ways: Ways) -> list[tuple[tuple[int, int], Order]]:
+    """The parts of the rows that take each way: none is left out, and none taken twice."""
+    total, ends = sum(weight for weight, _ in ways), [0]
+    for weight, _ in ways:
+        ends.append(ends[-1] + weight)
+    bounds = [WHOLE * end // total for end in ends]
+    return [((bounds[i], bounds[i + 1]), order) for i, (_, order) in enumerate(ways)]

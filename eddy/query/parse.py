@@ -1,0 +1,260 @@
+"""SQL text to our own tree, by way of sqlglot's parser. Nothing is ever evaluated as Python.
+
+sqlglot understands much more SQL than a stream join can mean; every node that we do not translate is refused
+by name.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+import sqlglot
+from sqlglot import exp
+
+from eddy.errors import QueryError
+from eddy.query import typing_rules
+from eddy.query.comparisons import Comparison, InList, IsNull
+from eddy.query.expressions import Absolute, Arithmetic, Expression, Literal, Negation, Reference
+from eddy.query.logic import And, Not, Or
+from eddy.query.names import Scope
+from eddy.shown import shown
+from eddy.values.durations import coarsest, nanoseconds
+from eddy.values.instants import has_offset, parse_instant
+from eddy.values.types import BOOL, FLOAT64, INT64, NULL, STRING, UINT64, UNITS, duration_type, timestamp_type
+
+_INT64, _UINT64 = range(-(2**63), 2**63), range(2**64)
+
+_COMPARISONS: dict[type[exp.Expr], str] = {
+    exp.EQ: "=",
+    exp.NEQ: "!=",
+    exp.LT: "<",
+    exp.LTE: "<=",
+    exp.GT: ">",
+    exp.GTE: ">=",
+}
+_ARITHMETIC: dict[type[exp.Expr], str] = {
+    exp.Add: "+",
+    exp.Sub: "-",
+    exp.Mul: "*",
+    exp.Div: "/",
+    exp.Mod: "%",
+}
+_CONNECTIVES: dict[type[exp.Expr], type[And] | type[Or]] = {exp.And: And, exp.Or: Or}
+
+
+def parse_sql(text: str, into: Any = None, written: str | None = None) -> exp.Expr:
+    """sqlglot's tree for one statement or, with `into`, one piece of SQL; its complaints become ours.
+
+    A complaint quotes what was `written`, should the text be a rewriting of it that keeps every position.
+    """
+    try:
+        return sqlglot.parse_one(text, into=into) if into else sqlglot.parse_one(text)
+    except sqlglot.errors.SqlglotError as error:
+        written = text if written is None else written
+        raise QueryError(f"cannot read {written.strip()!r} as SQL{_where(error, text, written)}") from None
+
+
+def _where(error: sqlglot.errors.SqlglotError, text: str, written: str) -> str:
+    details = getattr(error, "errors", None) or [{}]
+    context = "".join(str(details[0].get(part) or "") for part in ("start_context", "highlight"))
+    start = max(text.find(context), 0)
+    end = start + len(context)
+    end += len(re.split(r"\W", written[end:], maxsplit=1)[0]) if context else 0  # never half of a word
+    near = written[start:end].strip()[-40:]
+    said = re.sub(r"<class '[\w.]*?(\w+)'>", r"\1", str(details[0].get("description") or "")).rstrip(".")
+    said = re.sub(r"<Token.*?SENTINEL.*?>", "the end", said)
+    return (f", near {near!r}" if near else "") + (f": {said}" if said else "")
+
+
+def condition(given: str | exp.Expr | Expression, scope: Scope) -> Expression:
+    """A condition such as "A.x = B.x AND B.v > 10", as a text or as a tree of sqlglot's or of ours.
+
+    Every condition of a query passes here, wherever it was written: it is true, false or NULL, and names columns of
+    the scope only.
+    """
+    if isinstance(given, exp.Expr):
+        given = translate(given, scope)
+    predicate = given if isinstance(given, Expression) else translate(_condition_of(given), scope)
+    typing_rules.boolean(predicate)
+    for stream, column in predicate.columns:
+        scope.column(stream, column)
+    return predicate
+
+
+def _condition_of(text: str) -> exp.Expr:
+    if not isinstance(text, str) or not text.strip():
+        raise QueryError(f"a predicate must be a text such as 'A.x = B.x', not {shown(text)}")
+    return parse_sql(text, exp.Condition)
+
+
+def translate(node: exp.Expr, scope: Scope) -> Expression:
+    """Our tree for sqlglot's."""
+    kind = type(node)
+    if kind in _CONNECTIVES:
+        return reduce(_CONNECTIVES[kind], [translate(part, scope) for part in node.flatten()])
+    if kind in _COMPARISONS or kind in _ARITHMETIC:
+        left, right = translate(node.this, scope), translate(node.expression, scope)
+        if kind in _COMPARISONS:
+            return Comparison(_COMPARISONS[kind], left, right)
+        return _fold(Arithmetic(_ARITHMETIC[kind], left, right))
+    for known, rule in _RULES.items():
+        if isinstance(node, known):
+            return rule(node, scope)
+    what = node.sql()
+    raise QueryError(
+        f"{what} ({kind.__name__}) is not supported in a predicate: use columns, constants, + - * / %, ABS, "
+        "comparisons, BETWEEN, IN, IS NULL, AND, OR and NOT; "
+        "for anything else pass eddy.predicate(function, ...)"
+    )
+
+
+def _fold(node: Arithmetic) -> Expression:
+    """Arithmetic on constants is done once, here."""
+    if not (isinstance(node.left, Literal) and isinstance(node.right, Literal)):
+        return node
+    column = node.evaluate(_no_columns)
+    if column.valid is not None and not column.valid.all():
+        if node.type.kind in ("int", "uint", "timestamp", "duration") and node.op in "+-*":
+            raise QueryError(f"{node} does not fit 64 bits")
+        return Literal(None, NULL)
+    value = column.values[0].item()
+    if isinstance(value, float) and not math.isfinite(value):
+        raise QueryError(f"{node} does not fit a float64")
+    if node.type.unit is not None:
+        value, unit = coarsest(value * (UNITS["ns"] // UNITS[node.type.unit]))
+        return Literal(
+            value,
+            duration_type(unit) if node.type.kind == "duration" else timestamp_type(unit, node.type.zone),
+        )
+    return integer(value) if node.type.is_integer else Literal(value, node.type)
+
+
+def _no_columns(stream: str, column: str) -> Any:
+    raise AssertionError("a constant reads no column")
+
+
+def integer(value: int) -> Literal:
+    """An integer constant: int64 if it fits, else uint64."""
+    if value in _INT64:
+        return Literal(value, INT64)
+    if value in _UINT64:
+        return Literal(value, UINT64)
+    raise QueryError(
+        f"the integer {value} does not fit 64 bits: write it as a float, such as 1e20, if that is meant"
+    )
+
+
+def _literal(node: exp.Literal, scope: Scope) -> Expression:
+    if node.is_string:
+        return Literal(node.this, STRING)
+    text = str(node.this)
+    if text.isdigit():
+        return integer(int(text))
+    try:
+        value = float(text)
+    except ValueError:
+        raise QueryError(f"{text!r} is not a number") from None
+    if not math.isfinite(value):
+        raise QueryError(f"the number {text} does not fit a float64")
+    return Literal(value, FLOAT64)
+
+
+def _negative(node: exp.Neg, scope: Scope) -> Expression:
+    if isinstance(node.this, exp.Literal) and not node.this.is_string and str(node.this.this).isdigit():
+        return integer(-int(node.this.this))  # -9223372036854775808 fits, though its positive does not
+    operand = translate(node.this, scope)
+    if isinstance(operand, Literal) and operand.type.is_integer:
+        return integer(-operand.value)
+    if isinstance(operand, Literal) and operand.type.kind in ("float", "duration"):
+        return Literal(-operand.value, operand.type)
+    return Negation(operand)
+
+
+def _column(node: exp.Column, scope: Scope) -> Expression:
+    if isinstance(node.this, exp.Star) or node.args.get("db"):
+        raise QueryError(f"{node.sql()} is not a column: write stream.column")
+    return scope.column(node.table or None, node.name)
+
+
+def _between(node: exp.Between, scope: Scope) -> Expression:
+    subject = translate(node.this, scope)
+    low, high = translate(node.args["low"], scope), translate(node.args["high"], scope)
+    if node.args.get("symmetric"):
+        raise QueryError(f"{node.sql()}: BETWEEN SYMMETRIC is not supported")
+    return And(Comparison(">=", subject, low), Comparison("<=", subject, high))
+
+
+def _in(node: exp.In, scope: Scope) -> Expression:
+    if not node.expressions:
+        raise QueryError(f"{node.sql()}: IN needs a list of values, such as A.x IN (1, 2, 3)")
+    operand, options = translate(node.this, scope), [translate(option, scope) for option in node.expressions]
+    if isinstance(operand, Literal) or not all(isinstance(option, Literal) for option in options):
+        either: list[Expression] = [Comparison("=", operand, option) for option in options]
+        return reduce(Or, either)
+    return InList(operand, tuple(options))
+
+
+def _is(node: exp.Is, scope: Scope) -> Expression:
+    operand, what = translate(node.this, scope), node.expression
+    if isinstance(what, exp.Null):
+        return IsNull(operand)
+    if isinstance(what, exp.Boolean):
+        typing_rules.boolean(operand)
+        known = Not(IsNull(operand))
+        return And(known, operand if what.this else Not(operand))
+    raise QueryError(f"{node.sql()} is not supported: write IS NULL or IS NOT NULL")
+
+
+def _interval(node: exp.Interval, scope: Scope) -> Expression:
+    unit = node.args.get("unit")
+    text = node.this.name if isinstance(node.this, exp.Literal) else node.this.sql()
+    if unit is not None and not isinstance(unit, exp.Var):
+        raise QueryError(f"{node.sql()} is not supported: write one unit, such as INTERVAL '90' MINUTE")
+    count, name = coarsest(nanoseconds(f"{text} {unit.name}" if unit is not None else text))
+    if count not in _INT64:
+        raise QueryError(f"{node.sql()} does not fit 64 bits")
+    return Literal(count, duration_type(name))
+
+
+def _cast(node: exp.Cast, scope: Scope) -> Expression:
+    target = node.to.this.name
+    operand = node.this
+    if isinstance(operand, exp.Literal) and operand.is_string and target.startswith(("TIMESTAMP", "DATE")):
+        zone = "UTC" if has_offset(operand.this) else None
+        value, unit = parse_instant(operand.this, zone)
+        return Literal(value, timestamp_type(unit, zone))
+    inner = translate(operand, scope)
+    if target in ("DOUBLE", "FLOAT") and inner.type.is_number:
+        return _fold(Arithmetic("*", inner, Literal(1.0, FLOAT64)))
+    raise QueryError(f"{node.sql()} is not supported: CAST makes numbers DOUBLE, and texts TIMESTAMP or DATE")
+
+
+_RULES: dict[type[exp.Expr], Callable[[Any, Scope], Expression]] = {
+    exp.Paren: lambda node, scope: translate(node.this, scope),
+    exp.Not: lambda node, scope: Not(translate(node.this, scope)),
+    exp.Abs: lambda node, scope: Absolute(translate(node.this, scope)),
+    exp.Null: lambda node, scope: Literal(None, NULL),
+    exp.Boolean: lambda node, scope: Literal(bool(node.this), BOOL),
+    exp.Neg: _negative,
+    exp.Literal: _literal,
+    exp.Column: _column,
+    exp.Between: _between,
+    exp.In: _in,
+    exp.Is: _is,
+    exp.Interval: _interval,
+    exp.Cast: _cast,
+}
+
+
+def parse_column(text: str, scope: Scope) -> Reference:
+    """A column such as "A.x"."""
+    node = parse_sql(text)
+    if not isinstance(node, exp.Column):
+        raise QueryError(f"{text!r} is not a column: write stream.column, such as A.x")
+    column = _column(node, scope)
+    assert isinstance(column, Reference)
+    return column

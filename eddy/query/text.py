@@ -1,0 +1,70 @@
+"""A query as SQL text that `eddy.sql` reads back."""
+
+from __future__ import annotations
+
+import datetime
+from typing import TYPE_CHECKING
+
+from eddy.query.aggregates import AggregateOutput
+from eddy.query.expressions import quoted
+from eddy.query.minus import Minus
+from eddy.query.outputs import Output
+from eddy.query.windows import Range, Rows, Tumbling, Unbounded, Width, Window
+from eddy.values.durations import nanoseconds
+
+if TYPE_CHECKING:
+    from eddy.query.query import Query
+
+
+def text_of(query: Query) -> str:
+    """The whole query, a clause a line."""
+    shown: tuple[Output | AggregateOutput, ...] = (*query.group_by, *query.aggregates) or query.select
+    lines = [f"SELECT {', '.join(map(_output, shown))}", f"FROM {_sources(query)}"]
+    lines += [f"EXCEPT {_source(query, minus.stream)} ON {_condition(query, minus)}" for minus in query.minus]
+    if query.predicates:
+        lines.append("WHERE " + "\n  AND ".join(predicate.within(2) for predicate in query.predicates))
+    if query.group_by:
+        lines.append(f"GROUP BY {', '.join(_column(o.stream, o.column) for o in query.group_by)}")
+    return "\n".join(lines)
+
+
+def _sources(query: Query) -> str:
+    comma = " CROSS JOIN " if query.cross else ", "
+    return comma.join(_source(query, name) for name in ([query.base] if query.base else query.names))
+
+
+def _source(query: Query, name: str) -> str:
+    stream = query.streams[name]
+    return quoted(name) + (" [STATIC]" if stream.static else _bracket(stream.window))
+
+
+def _condition(query: Query, minus: Minus) -> str:
+    columns = [(_column(str(query.base), ours), _column(minus.stream, theirs)) for ours, theirs in minus.on]
+    return " AND ".join(f"{ours} = {theirs}" for ours, theirs in columns)
+
+
+def _output(output: Output | AggregateOutput) -> str:
+    """What is shown, and its name unless it is the one that it has by itself."""
+    if isinstance(output, AggregateOutput):
+        text, name = str(output), str(output)
+    else:
+        text, name = _column(output.stream, output.column), f"{output.stream}.{output.column}"
+    return text if output.name == name else f"{text} AS {quoted(output.name)}"
+
+
+def _column(stream: str, column: str) -> str:
+    return f"{quoted(stream)}.{quoted(column)}"
+
+
+def _bracket(window: Window) -> str:
+    if isinstance(window, Rows):
+        return f" [ROWS {window.n}]"
+    if isinstance(window, Range):
+        return f" [RANGE {_written(window.width)}]"
+    if isinstance(window, Tumbling) and window.time is not None:
+        return f" [TUMBLING {_written(window.time)}]"
+    return "" if isinstance(window, Unbounded) else f" [TUMBLING {window.rows} ROWS]"
+
+
+def _written(width: Width) -> str:
+    return f"{nanoseconds(width)} ns" if isinstance(width, datetime.timedelta) else str(width)

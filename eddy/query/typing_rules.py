@@ -1,0 +1,173 @@
+"""Which types may meet in an expression, and what comes out.
+
+Numbers (integers and floats) go with numbers, strings with strings, times with times; a bool column may be
+compared with a number (as 0 or 1), nothing else. A string constant beside a time is read as a time. A
+duration, the difference of two times, goes with durations and with whole numbers of its own unit.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eddy.errors import QueryError
+from eddy.values.instants import format_instant, parse_instant
+from eddy.values.types import FLOAT64, INT64, NULL, UINT64, ColumnType, duration_type, finest, timestamp_type
+
+if TYPE_CHECKING:
+    from eddy.query.expressions import Expression
+
+
+def comparison(op: str, left: Expression, right: Expression) -> tuple[Expression, Expression]:
+    """Both sides, ready to be compared, or a QueryError."""
+    left, right = _as_times(left, right)
+    a, b = left.type, right.type
+    if a.kind == "null" or b.kind == "null":
+        return left, right
+    fits = (a.is_number and b.is_number) or (a.kind == b.kind and a.kind != "timestamp")
+    if a.kind == b.kind == "timestamp":
+        _same_clock(left, right)
+        fits = True
+    elif "bool" in (a.kind, b.kind) and (a.is_number or b.is_number):
+        fits = _is_column(left if a.kind == "bool" else right)
+    elif "duration" in (a.kind, b.kind) and (a.is_number or b.is_number):
+        fits = bool((left if a.kind == "duration" else right).columns)
+    if not fits:
+        raise QueryError(
+            f"cannot compare {left} ({a}) with {right} ({b}) in '{left} {op} {right}'{_advice(left, right)}"
+        )
+    return left, right
+
+
+def arithmetic(op: str, left: Expression, right: Expression) -> tuple[Expression, Expression, ColumnType]:
+    """Both sides and the type of the result, or a QueryError."""
+    if op == "-":
+        left, right = _as_times(left, right)
+    a, b = left.type, right.type
+    result: ColumnType | None = None
+    if a.kind == "null" or b.kind == "null":
+        result = NULL
+    elif a.is_number and b.is_number:
+        result = _number(op, left, right)
+    elif a.unit is not None or b.unit is not None:
+        result = _temporal(op, left, right)
+    if result is None:
+        raise QueryError(f"cannot compute {left} ({a}) {op} {right} ({b}){_advice(left, right)}")
+    return left, right, result
+
+
+def _number(op: str, left: Expression, right: Expression) -> ColumnType:
+    a, b = left.type, right.type
+    if op == "/" or "float" in (a.kind, b.kind):
+        return FLOAT64
+    if op == "%":
+        return UINT64 if a.name == "uint64" else INT64
+    # A sum or product of what is never negative may use the range of uint64; a difference may be negative.
+    wide = "uint64" in (a.name, b.name)
+    return UINT64 if wide and op != "-" and _never_negative(left) and _never_negative(right) else INT64
+
+
+def _temporal(op: str, left: Expression, right: Expression) -> ColumnType | None:
+    a, b = left.type, right.type
+    kinds = (a.kind, b.kind)
+    if op != "*" and any(of.is_number for of in (a, b)) and not (left.columns if a.unit else right.columns):
+        return None  # a constant time has no unit of its own that a plain number could count in
+    unit = finest(*(unit for unit in (a.unit, b.unit) if unit is not None))
+    if op == "-" and kinds == ("timestamp", "timestamp"):
+        _same_clock(left, right)
+        return duration_type(unit)
+    if op in "+-" and a.kind == "timestamp" and (b.kind == "duration" or b.is_integer):
+        return timestamp_type(unit, a.zone)
+    if op == "+" and b.kind == "timestamp" and (a.kind == "duration" or a.is_integer):
+        return timestamp_type(unit, b.zone)
+    if "timestamp" in kinds:
+        return None
+    if op in "+-" and (a.kind == b.kind or a.is_integer or b.is_integer):
+        return duration_type(unit)
+    if op == "*" and (a.is_integer or b.is_integer):
+        return duration_type(unit)
+    if op == "/" and a.kind == "duration" and (b.kind == "duration" or b.is_number):
+        return FLOAT64
+    if op == "%" and a.kind == "duration" and (b.is_integer or a.unit == b.unit):
+        return duration_type(unit)
+    return None
+
+
+def negation(operand: Expression) -> ColumnType:
+    """The type of -operand."""
+    kind = operand.type.kind
+    if kind in ("int", "uint"):
+        return INT64
+    if kind in ("float", "duration", "null"):
+        return FLOAT64 if kind == "float" else operand.type
+    raise QueryError(f"cannot negate {operand} ({operand.type}): only numbers and durations have a sign")
+
+
+def absolute(operand: Expression) -> ColumnType:
+    """The type of ABS(operand)."""
+    kind = operand.type.kind
+    if kind == "int":
+        return INT64
+    if kind in ("uint", "float", "duration", "null"):
+        return operand.type
+    raise QueryError(f"ABS needs a number or a duration, but {operand} is {operand.type}")
+
+
+def boolean(operand: Expression) -> None:
+    """AND, OR, NOT and WHERE itself need something that is true or false."""
+    if operand.type.kind not in ("bool", "null"):
+        advice = f": write {operand} != 0" if operand.type.is_number else ""
+        raise QueryError(f"{operand} is {operand.type}, where something true or false is needed{advice}")
+
+
+def _is_column(expression: Expression) -> bool:
+    from eddy.query.expressions import Reference
+
+    return isinstance(expression, Reference)
+
+
+def _never_negative(expression: Expression) -> bool:
+    from eddy.query.expressions import Literal
+
+    return expression.type.kind == "uint" or (isinstance(expression, Literal) and expression.value >= 0)
+
+
+def _as_times(left: Expression, right: Expression) -> tuple[Expression, Expression]:
+    """A constant beside a time becomes a time on that column's clock: a string, or a time without zone."""
+    return _as_time(left, right), _as_time(right, left)
+
+
+def _as_time(expression: Expression, beside: Expression) -> Expression:
+    from eddy.query.expressions import Literal
+
+    if beside.type.kind != "timestamp" or not isinstance(expression, Literal):
+        return expression
+    if expression.type.kind == "string":
+        text = expression.value
+    elif expression.type.kind == "timestamp" and expression.type.zone is None and beside.type.zone:
+        text = format_instant(expression.value, str(expression.type.unit), None)
+    else:
+        return expression
+    value, unit = parse_instant(text, beside.type.zone)
+    return Literal(value, timestamp_type(unit, "UTC" if beside.type.zone else None))
+
+
+def _same_clock(left: Expression, right: Expression) -> None:
+    if (left.type.zone is None) != (right.type.zone is None):
+        zoned, naive = (right, left) if left.type.zone is None else (left, right)
+        raise QueryError(
+            f"{zoned} has a time zone and {naive} has none, so they cannot be compared: "
+            "declare both with a zone, or both without"
+        )
+
+
+def _advice(left: Expression, right: Expression) -> str:
+    kinds = {left.type.kind, right.type.kind}
+    if "string" in kinds and kinds & {"int", "uint", "float"}:
+        return ": a number and a string never match; drop the quotes, or declare both columns alike"
+    if "timestamp" in kinds and kinds & {"int", "uint", "float"}:
+        return ": write the time as '2024-01-31 12:00:00', or declare both columns as integers"
+    if "duration" in kinds and kinds & {"int", "uint", "float"}:
+        return ": an INTERVAL goes with times; a plain number counts in the unit of a time column"
+    if "bool" in kinds and "<" in f"{left} {right}":
+        return ": write each comparison on its own, such as 1 < A.x AND A.x < 5"
+    return ""

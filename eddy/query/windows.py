@@ -1,0 +1,108 @@
+"""Windows: which rows of a stream are live. Each prints as it is written.
+
+Every window reduces to one low-water row per event (the first row that is live), so a window is nothing but a
+kind and a number; `Query.window_table` brings all widths to one unit of time.
+"""
+
+from __future__ import annotations
+
+import datetime
+import operator
+from typing import Any
+
+from attrs import field, frozen
+
+from eddy.errors import QueryError
+from eddy.values.durations import nanoseconds
+
+Width = int | str | datetime.timedelta
+
+_LIMIT = 2**62  # so that `count - n` and `now - width` stay within int64
+
+
+def _count(what: str, value: Any) -> int:
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = -1
+    if isinstance(value, bool) or not 1 <= number < _LIMIT:
+        raise QueryError(f"{what} needs a whole number of rows, 1 or more, not {value!r}")
+    return number
+
+
+def _width(what: str, value: Any, least: int) -> Width:
+    if isinstance(value, (str, datetime.timedelta)):
+        length = nanoseconds(value)
+        if length < least:
+            raise QueryError(f"{what} needs a width of {least} or more, not {value!r}")
+        return value
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = -1
+    if isinstance(value, bool) or not least <= number < _LIMIT:
+        raise QueryError(
+            f"{what} needs a whole number of {least} or more in the unit of the time column, "
+            f"or a duration such as '5 minutes', not {value!r}"
+        )
+    return number
+
+
+@frozen(repr=False)
+class Rows:
+    """The last n rows of the stream."""
+
+    n: int
+
+    def __attrs_post_init__(self) -> None:
+        object.__setattr__(self, "n", _count("Rows", self.n))
+
+    def __repr__(self) -> str:
+        return f"Rows({self.n})"
+
+
+@frozen(repr=False)
+class Range:
+    """Rows whose time is at least now - width; now is the time of the newest event of any stream."""
+
+    width: Width
+
+    def __attrs_post_init__(self) -> None:
+        object.__setattr__(self, "width", _width("Range", self.width, 0))
+
+    def __repr__(self) -> str:
+        return f"Range({self.width!r})"
+
+
+@frozen(repr=False)
+class Tumbling:
+    """The current pane: n rows, or a width of time; panes start at row 0, or at multiples of the width."""
+
+    rows: int | None = field(default=None, kw_only=True)
+    time: Width | None = field(default=None, kw_only=True)
+
+    def __attrs_post_init__(self) -> None:
+        if (self.rows is None) == (self.time is None):
+            raise QueryError(
+                "Tumbling needs either rows=, such as rows=100, or time=, such as time='5 minutes'"
+            )
+        if self.rows is not None:
+            object.__setattr__(self, "rows", _count("Tumbling", self.rows))
+        else:
+            object.__setattr__(self, "time", _width("Tumbling", self.time, 1))
+
+    def __repr__(self) -> str:
+        return f"Tumbling(rows={self.rows})" if self.time is None else f"Tumbling(time={self.time!r})"
+
+
+@frozen
+class Unbounded:
+    """Every row, for ever."""
+
+
+Window = Rows | Range | Tumbling | Unbounded
+
+
+def uses_time(window: Window) -> bool:
+    """Whether the window needs a time column."""
+    return isinstance(window, Range) or (isinstance(window, Tumbling) and window.time is not None)

@@ -1,0 +1,170 @@
+"""What a result holds: closures that find its rows and values in the engine's arrays, and what they have found.
+
+One closure finds the row numbers, one the signs, one fetches values by row number. They read arrays that the next
+pushes change. So whoever calls them must hold the engine (`Access`), which materialises the contents of results that
+somebody still holds before it goes on. Columns of an aggregate are there from the beginning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+from attrs import define, field
+
+from eddy.errors import EddyError
+from eddy.values.types import Array, Column, ColumnType
+
+if TYPE_CHECKING:
+    from eddy.query.query import Query
+
+Place = tuple[str, str]
+"""A stream and one of its columns; of an aggregate, the name of a column twice."""
+RowsFunction = Callable[[], Array]
+SignFunction = Callable[[], Array]
+Fetch = Callable[[str, str, Array], Column]
+Number = Callable[[Array], Array]
+
+
+@define(eq=False, repr=False)
+class Contents:
+    """The rows of a result of ``query``. Its methods are for who holds the engine, or for contents without closures."""
+
+    query: Query
+    count: int
+    rows_fn: RowsFunction | None
+    fetch: Fetch | None
+    """None: everything that a result shows is here, and the engine is not needed."""
+    sign_fn: SignFunction | None = None
+    number: Number | None = None
+    """What the row numbers of the engine are called outside, if not as they are."""
+    types: Mapping[str, ColumnType] | None = None
+    """The columns of an aggregate by name, under which ``columns`` has them; None for a join."""
+    columns: dict[Place, Column] = field(factory=dict)
+    """Those that were read."""
+    known_sign: Array | None = None
+    """The signs, once they were read."""
+    _rows: Array | None = field(init=False, default=None)
+    _numbers: Array | None = field(init=False, default=None)
+
+    @staticmethod
+    def of_columns(
+        query: Query,
+        columns: Mapping[str, Column],
+        types: Mapping[str, ColumnType],
+        sign: Array | None = None,
+    ) -> Contents:
+        """Columns that are ready, in the order of ``types``; all rows are new unless ``sign`` is given."""
+        count = len(columns[next(iter(types))])
+        places = {(name, name): columns[name] for name in types}
+        return Contents(query, count, None, None, types=dict(types), columns=places, known_sign=sign)
+
+    @property
+    def known_rows(self) -> Array | None:
+        """The row numbers, once they were read."""
+        return self._rows if self.number is None else self._numbers
+
+    def rows(self) -> Array:
+        """Row numbers as they are called outside: int64 [count, streams]."""
+        if self.number is None:
+            return self._own_rows()
+        if self._numbers is None:
+            self._numbers = self.number(self._own_rows())
+        return self._numbers
+
+    def _own_rows(self) -> Array:
+        """Row numbers as the engine has them."""
+        if self._rows is None:
+            if self.types is not None:
+                raise EddyError("an aggregate has no row numbers: read its columns, such as by to_arrow()")
+            assert self.rows_fn is not None
+            self._rows = self.rows_fn()
+        return self._rows
+
+    def sign(self) -> Array:
+        """For each row +1 if it is new, -1 if it is withdrawn; int8."""
+        if self.known_sign is None:
+            self.known_sign = np.ones(self.count, np.int8) if self.sign_fn is None else self.sign_fn()
+        return self.known_sign
+
+    def column(self, place: Place) -> Column:
+        """The values of a column."""
+        found = self.columns.get(place)
+        if found is None:
+            assert self.fetch is not None
+            rows = self._own_rows()[:, self.query.names.index(place[0])]
+            found = self.columns[place] = self.fetch(*place, np.ascontiguousarray(rows))
+        return found
+
+    def outputs(self) -> list[tuple[str, ColumnType, Place]]:
+        """The columns that a result shows: name, type, and place."""
+        if self.types is not None:
+            return [(name, kind, (name, name)) for name, kind in self.types.items()]
+        return [(output.name, output.type, (output.stream, output.column)) for output in self.query.select]
+
+    def materialise(self) -> None:
+        """Read everything that a result shows, and let go of the engine."""
+        if self.fetch is None:
+            return
+        self.rows()
+        if self.sign_fn is not None:
+            self.sign()
+        for _, _, place in self.outputs():
+            self.column(place)
+        if self.number is not None:
+            self._rows, self.number = self._numbers, None
+        self.rows_fn = self.sign_fn = self.fetch = None
+
+    def slice(self, here: slice) -> Contents:
+        """Some of the rows, which were materialised."""
+        columns = {
+            place: Column(c.values[here], None if c.valid is None else c.valid[here])
+            for place, c in self.columns.items()
+        }
+        sign = self.sign()[here]
+        piece = Contents(
+            self.query, len(sign), None, None, types=self.types, columns=columns, known_sign=sign
+        )
+        if self.types is None:
+            piece.give_rows(self.rows()[here])
+        return piece
+
+    def give_rows(self, rows: Array) -> None:
+        """These are the row numbers."""
+        self._rows = rows
+
+    @staticmethod
+    def concat(parts: Sequence[Contents]) -> Contents:
+        """All rows of several contents of one query, in order. The parts of a join are asked when it is asked."""
+
+        def rows() -> Array:
+            return np.concatenate([part.rows() for part in parts])
+
+        def sign() -> Array:
+            return np.concatenate([part.sign() for part in parts])
+
+        def fetch(stream: str, column: str, rows: Array) -> Column:
+            return _joined([part.column((stream, column)) for part in parts])
+
+        types = parts[0].types
+        if types is not None:
+            columns = {name: _joined([part.column((name, name)) for part in parts]) for name in types}
+            return Contents.of_columns(parts[0].query, columns, types, sign())
+        return Contents(parts[0].query, sum(part.count for part in parts), rows, fetch, sign)
+
+
+def _joined(columns: list[Column]) -> Column:
+    valid = None
+    if any(column.valid is not None for column in columns):
+        masks = [np.ones(len(c.values), np.bool_) if c.valid is None else c.valid for c in columns]
+        valid = np.concatenate(masks)
+    if isinstance(columns[0].values, np.ndarray):
+        return Column(np.concatenate([column.values for column in columns]), valid)
+    chunks = [
+        chunk
+        for c in columns
+        for chunk in (c.values.chunks if isinstance(c.values, pa.ChunkedArray) else [c.values])
+    ]
+    return Column(pa.chunked_array(chunks, pa.string()), valid)

@@ -1,0 +1,126 @@
+"""The state of an engine: what its rooms share, with a name for each thing and no behaviour of its own.
+
+`Eddy` has the doors; the functions and classes behind them are given this state. It is built in `eddy.engine.build`,
+for a whole engine, for a shard of one (`eddy.threads`) and for a cell of a partitioning (`eddy.partition`). Whoever
+changes it holds `EngineState.access`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from attrs import define, field, frozen
+from numpy.typing import NDArray
+
+from eddy.access import Access
+
+if TYPE_CHECKING:
+    from eddy.engine.drawing import Drawing
+    from eddy.engine.factory import Factory
+    from eddy.engine.fast_path import FastPath
+    from eddy.faults import Faults, Guarded
+    from eddy.inspect.history import History
+    from eddy.intake.intake import Intake
+    from eddy.intake.lowwater import LowWater
+    from eddy.migration.changes import PlanChanges
+    from eddy.plan.plan import Plan
+    from eddy.query.query import Query
+    from eddy.results.contents import Fetch
+    from eddy.results.handout import Handout
+    from eddy.results.output import Output
+    from eddy.router.budget import Budget
+    from eddy.router.executor import Executor
+    from eddy.steering.steering import Steering
+    from eddy.store.row_numbers import RowNumbers
+    from eddy.store.stream import StoredStream
+    from eddy.values.strings import StringPool
+    from eddy.values.types import Column
+    from policies import Feedback, Migration, Routing
+
+
+@frozen
+class Options:
+    """What an engine is given, checked: the arguments of `Eddy` but for its first plan. They never change."""
+
+    query: Query
+    routing: Routing
+    migration: Migration
+    feedback: Feedback
+    batch_size: int
+    joins: str
+    seed: int
+    retractions: bool
+    memory: int | None
+    """Bytes that composites may take, with everything else that the engine holds; None: as many as they need."""
+    advise: bool
+    threads: int
+    stays: bool
+    """Whether the plan is the user's own: its policy, if it has one, is there to advise only."""
+
+
+@define(eq=False)
+class EngineState:
+    """What an engine, a shard or a cell holds. Fields without a default are made with it, the others come later."""
+
+    options: Options
+    factory: Factory
+    """Makes what the query needs: streams, executors, outputs, black boxes."""
+    plan: Plan
+    """The current plan, or the one that the engine is changing to."""
+    first_row: int
+    """The number of the first row of every stream."""
+    streams: list[StoredStream]
+    intake: Intake
+    lowwater: LowWater
+    """Where the windows of all streams stand."""
+    row_numbers: RowNumbers
+    """The rows that are stored, where that is not all that arrive."""
+    output: Output
+    """Makes results of what a batch has brought."""
+    executor: Executor
+    """Runs batches."""
+    history: History
+    faults: Faults
+    feedback: Guarded
+    """The feedback policy; its errors go to `faults`."""
+    budget: Budget | None
+    access: Access
+    handout: Handout
+
+    query: Query = field(init=False)
+    fetch: Fetch = field(init=False)
+    """Values of a column of a stream for the rows that results name: `stored_values`, unless a whole keeps them."""
+    changes: PlanChanges = field(init=False)
+    """The plan changes under way, and those that are over."""
+    steering: Steering = field(init=False)
+    """Asks the routing policy when it is time."""
+    fast_path: FastPath | None = None
+    """None: a shard, whose whole has one."""
+    drawing: Drawing | None = None
+    """The results of the last push that are still to be drawn."""
+    broken: BaseException | None = None
+    """What has stopped the engine in the middle of a batch, if anything has."""
+
+    events: int = 0
+    results: int = 0
+    migrations: int = 0
+    batches: int = 0
+    """Since the engine was made or loaded."""
+    loaded: int = 0
+    """Events from before, in the snapshot that it was loaded from."""
+    seconds: float = 0.0
+    """Time spent on batches."""
+
+    def __attrs_post_init__(self) -> None:
+        self.query = self.options.query
+        self.fetch = self.stored_values
+
+    @property
+    def pool(self) -> StringPool:
+        """The strings of all columns."""
+        return self.factory.pool
+
+    def stored_values(self, stream: str, column: str, rows: NDArray[np.int64]) -> Column:
+        """The values of a column for rows that are stored here, by their numbers here."""
+        return self.streams[self.query.names.index(stream)].payload.take(column, rows)

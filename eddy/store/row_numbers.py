@@ -1,0 +1,218 @@
+"""Row numbers where rows are ruled out: by a filter, or by a key that is NULL.
+
+Such a row has its number and counts in its window, but it is not stored. Windows (`LowWater`) count all rows of a
+stream; STAIRs and payload count the rows that they hold. The two are the same until a row is ruled out for the first
+time. From then on that stream is *thin*: the numbers of its stored rows are kept here, and what windows say is told to
+the router in its own count. A query of which no row is ruled out pays nothing for that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+from attrs import define, field, frozen
+from numpy.typing import NDArray
+
+from eddy.intake.batch import Batch
+from eddy.intake.intake import Arrivals, Part
+from eddy.intake.lowwater import LowWater
+from eddy.intake.lowwater_kernels import BEFORE
+from eddy.intake.travel import ROW
+from eddy.store.payload import Payload
+from eddy.store.row_number_kernels import renumber
+from eddy.store.stream import StoredStream
+from eddy.values.strings import StringPool
+from eddy.values.types import INT64, Array, Column
+
+REMEMBERED = 1024
+"""Rows of a stream that were ruled out last and whose values are kept, for those who ask why."""
+_NONE = np.empty(0, np.int64)
+
+
+@frozen(eq=False)
+class Found:
+    """Where the values of a row are."""
+
+    payload: Payload
+    place: int
+    """Its row there; -1: nowhere."""
+    ruled_out: bool = False
+
+
+@define(eq=False)
+class Thin:
+    """One stream of which rows were ruled out."""
+
+    stored: Payload
+    """The numbers of the stored rows, by their own."""
+    low: int
+    """The first live row of those that are stored."""
+    mark: int
+    """The number of the first live row of all."""
+    rejected: Payload
+    """Rows that were ruled out lately."""
+    numbers: Array = field(init=False, factory=lambda: np.empty(0, np.int64))
+    """Their numbers."""
+
+    def take(self, part: Part, first: int, columns: Iterable[str]) -> tuple[Part, Array]:
+        """The rows of a part that are to be stored, and their numbers; ``first`` is the number of the first of all."""
+        if part.kept is None:
+            return part, np.arange(first, first + len(part.events))
+        here, out = np.flatnonzero(part.kept), np.flatnonzero(part.kept == 0)[-REMEMBERED:]
+        self.rejected.append(chosen(part, out, columns).columns, len(out))
+        self.numbers = np.concatenate((self.numbers, out + first))[-REMEMBERED:]
+        self.rejected.retain_from(self.rejected.next_row - len(self.numbers))
+        return chosen(part, here, columns), here + first
+
+    def held(self, first: int) -> Array:
+        """The numbers of the stored rows from this one on."""
+        return self.stored.storage(ROW, np.arange(first, self.stored.next_row)).values
+
+
+def chosen(part: Part, here: Array, wanted: Iterable[str] | None = None) -> Part:
+    """Some rows of a part, all of which are kept; with these columns only, if they are named."""
+    columns = {name: part.columns[name] for name in (part.columns if wanted is None else wanted)}
+    columns = {
+        name: Column(c.values[here], None if c.valid is None else c.valid[here])
+        for name, c in columns.items()
+    }
+    keys = {c: values[here] for c, values in part.keys.items()}
+    return Part(part.stream, columns, keys, None, part.events[here])
+
+
+@define(eq=False)
+class RowNumbers:
+    """Low-water rows and next rows of all streams, as the router counts them."""
+
+    lowwater: LowWater
+    pool: StringPool
+    thins: bool = True
+    """Whether rows that are ruled out are left out. A set difference stores them: they may be results."""
+    _thin: dict[int, Thin] = field(init=False, factory=dict)
+
+    @property
+    def lows(self) -> NDArray[np.int64]:
+        """The first live row of each stream."""
+        lows = self.lowwater.lows
+        return self._with(lows, [thin.low for thin in self._thin.values()]) if self._thin else lows
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """The next row of each stream."""
+        counts = self.lowwater.counts
+        return self._with(counts, [t.stored.next_row for t in self._thin.values()]) if self._thin else counts
+
+    def _with(self, array: NDArray[np.int64], values: list[int]) -> NDArray[np.int64]:
+        array = array.copy()
+        array[list(self._thin)] = values
+        return array
+
+    @property
+    def thin(self) -> bool:
+        """Whether a row of some stream was ruled out."""
+        return bool(self._thin)
+
+    @property
+    def nbytes(self) -> int:
+        return sum(
+            thin.stored.nbytes + thin.rejected.nbytes + thin.numbers.nbytes for thin in self._thin.values()
+        )
+
+    def codes_in_use(self) -> Iterator[Array]:
+        """String codes of rows that were ruled out lately."""
+        for thin in self._thin.values():
+            yield from thin.rejected.codes_in_use()
+
+    # -- a batch ---------------------------------------------------------------------------------------------------
+
+    def move(self, arrivals: Arrivals, streams: Sequence[StoredStream]) -> Batch:
+        """Move the windows on: a batch without the rows that are ruled out."""
+        lows, counts = self.lows.copy(), self.counts.copy()
+        marks, floor, _ = self.lowwater.advance(arrivals.streams, arrivals.times, arrivals.given)
+        if self._concerns(arrivals):
+            arrivals, floor = self._enter(arrivals, marks, lows, streams), lows.astype(np.int32)
+        return Batch(arrivals, marks, floor, lows, counts, self.counts.copy())
+
+    def _concerns(self, arrivals: Arrivals) -> bool:
+        """Whether a batch has to be thinned out."""
+        return bool(self._thin) or (
+            self.thins and any(part.kept is not None and not part.kept.all() for part in arrivals.parts)
+        )
+
+    def _enter(
+        self,
+        arrivals: Arrivals,
+        marks: NDArray[np.int32],
+        lows: NDArray[np.int64],
+        streams: Sequence[StoredStream],
+    ) -> Arrivals:
+        """Thin out a batch that windows have just counted: returns it without the rows that are ruled out.
+
+        ``marks`` are written over. ``lows`` had been the first live rows of the streams, as the router counts them.
+        """
+        before = self.lowwater.table[BEFORE]
+        for part in arrivals.parts:
+            s = part.stream
+            if part.kept is not None and s not in self._thin and not part.kept.all():
+                payload = streams[s].payload
+                held = np.arange(payload.low, before[s])  # up to now all are stored, under their own numbers
+                self.restore(s, payload, payload.low, held, int(lows[s]))
+        parts: list[Part] = []
+        fresh: dict[int, Array] = {}
+        for part in arrivals.parts:
+            thin = self._thin.get(part.stream)
+            if thin is not None:
+                columns = streams[part.stream].payload.columns
+                part, fresh[part.stream] = thin.take(part, int(before[part.stream]), columns)
+            if len(part.events):
+                parts.append(part)
+        for s, thin in self._thin.items():
+            stored, numbers = thin.stored, fresh.get(s, _NONE)
+            stored.retain_from(streams[s].payload.low)
+            thin.low = renumber(stored.rings[ROW], thin.low, stored.next_row, numbers, marks, s, thin.mark)
+            thin.mark = int(self.lowwater.lows[s])
+            stored.append({ROW: Column(numbers)}, len(numbers))
+        return Arrivals(arrivals.streams, arrivals.times, tuple(parts), arrivals.given)
+
+    def restore(self, stream: int, payload: Payload, first: int, numbers: Array, low: int) -> None:
+        """A stream gets thin: these are the numbers of its stored rows from ``first`` on.
+
+        Row ``low`` is the first live one, and up to there all are stored, or none.
+        """
+        stored = Payload({ROW: INT64}, self.pool, first)
+        stored.append({ROW: Column(numbers)}, len(numbers))
+        self._thin[stream] = Thin(stored, low, low, Payload(payload.columns, self.pool))
+
+    # -- questions -------------------------------------------------------------------------------------------------
+
+    def number(self, rows: Array) -> Array:
+        """The numbers that stored rows have in their streams: [rows, streams]."""
+        numbers = rows.copy()
+        for s, thin in self._thin.items():
+            numbers[:, s] = thin.stored.storage(ROW, np.ascontiguousarray(rows[:, s])).values
+        return numbers
+
+    def shares(self) -> NDArray[np.float64]:
+        """Which part of the live rows of each stream is stored."""
+        whole = self.lowwater.counts - self.lowwater.lows
+        return (self.counts - self.lows) / np.maximum(whole, 1) if self._thin else np.ones(len(whole))
+
+    def live(self, stream: int) -> Array | None:
+        """The numbers of the live rows that are stored; None: all are."""
+        thin = self._thin.get(stream)
+        return None if thin is None else thin.held(thin.low)
+
+    def find(self, stream: int, row: int, payload: Payload) -> Found:
+        """Where a row is, by its number in the stream; ``payload`` is that of the stream."""
+        thin = self._thin.get(stream)
+        if thin is None:
+            return Found(payload, row)
+        held = thin.held(thin.stored.low)
+        place = int(np.searchsorted(held, row))
+        if place < len(held) and held[place] == row:
+            return Found(payload, thin.stored.low + place)
+        at = int(np.searchsorted(thin.numbers, row))
+        if at < len(thin.numbers) and thin.numbers[at] == row:
+            return Found(thin.rejected, thin.rejected.next_row - len(thin.numbers) + at, True)
+        return Found(thin.rejected, -1, row >= self.lowwater.lows[stream])

@@ -1,0 +1,166 @@
+"""From a routing table to rings: every step knows where it reads, where it writes and how its keys are made.
+
+Nothing is compiled here: a plan is data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from attrs import define
+from numpy.typing import NDArray
+
+from eddy.plan.compiler import RESULTS, Compiler, Key, Place, RoutingTable, StairId, Step
+from eddy.store.stream import StreamState
+from eddy.tracks.theta import Theta
+from stairs import Ring, Stair
+from stairs.layout import ROWS
+from stairs.probe_kernels import join_for
+from stairs.program_kernels import kind_of, part_of
+
+Recipe = list[tuple[int, Stair]] | int | None
+"""How entries get their key: from these components' leaves, from a component's row number (-1: none), or not at all,
+since they have it already."""
+
+
+@define(eq=False)
+class Hop:
+    """A step with its rings."""
+
+    step: Step
+    source: Ring
+    target: Stair
+    kernel: Any
+    kind: int
+    """Which kernel that is, in a program."""
+    place: NDArray[np.int64]
+    streams: NDArray[np.int64]
+    """Those of the target, then those of the source, for filling."""
+    verified: list[tuple[int, Stair, int, Stair]]
+    """Components to compare exactly, by their leaves, where the key is a mix of several."""
+    asked: list[tuple[int, Stair]] | None
+    """Where the source has the part of its key by which the target knows its holes; None: it is the whole key."""
+    theta: Theta | None
+    plain: bool
+    """Nothing but a probe."""
+
+    @property
+    def delta(self) -> tuple[int, int]:
+        """The entries of this batch that take it."""
+        start, stop = self.source.delta
+        first, last = part_of.py_func(start, stop, *self.step.share)
+        return first, last
+
+
+@define(eq=False)
+class Halt:
+    """A stop with its rings."""
+
+    out: Ring
+    stair: Stair | None
+    hops: list[Hop]
+    recipe: Recipe
+    mirror: Stair | None = None
+    """A STAIR beside ``stair`` that gets the same entries."""
+    visits: Sequence[Any] = ()
+    """What is done with the entries of a batch before they are stored: see `eddy.tracks.program.Visit`."""
+
+
+class Binder:
+    """Knows the leaves, and which stream carries which key class."""
+
+    def __init__(
+        self, compiler: Compiler, streams: list[StreamState], nested: bool, bounded: list[bool]
+    ) -> None:
+        self.compiler = compiler
+        self.streams = streams
+        self.nested = nested
+        self.bounded = bounded
+
+    def carrier(self, wanted: StairId) -> StairId:
+        """The leaf that knows a STAIR's holes: of a stream that carries a part of its key, as much as can be.
+
+        A stream with a window comes first: when that has turned over no hole is left.
+        """
+        if wanted.key.row is not None:
+            return StairId((wanted.key.row,), wanted.key)
+        members = {
+            s: tuple(c for c in wanted.key.classes if s in self.compiler.classes[c]) for s in wanted.streams
+        }
+        stream = max(wanted.streams, key=lambda s: (bool(members[s]), self.bounded[s], len(members[s]), -s))
+        return StairId((stream,), Key(members[stream]))
+
+    def leaf(self, wanted: StairId) -> Stair:
+        return self.streams[wanted.streams[0]].stair(wanted.key)
+
+    def bind(
+        self,
+        table: RoutingTable,
+        carriers: dict[StairId, StairId],
+        stairs: dict[StairId, Stair],
+        results: Ring,
+    ) -> list[Halt]:
+        """The stops of a routing table with their rings; places that store nothing get rings of their own."""
+        places: dict[StairId | Place, Ring] = {RESULTS: results}
+        for stop in table.stops:
+            if isinstance(stop.out, Place) and stop.out != RESULTS:
+                places[stop.out] = Ring(len(stop.out.streams), hashed=False)
+        places.update({wanted: self.leaf(wanted) for wanted in table.leaves})
+        for wanted, stair in stairs.items():
+            places[wanted] = stair
+        return [
+            Halt(
+                places[stop.out],
+                stairs.get(stop.out) if isinstance(stop.out, StairId) else None,
+                [self._hop(step, places, carriers) for step in stop.steps],
+                self.recipe(stop.out, stop.steps),
+            )
+            for stop in table.stops
+        ]
+
+    def _hop(self, step: Step, places: dict[StairId | Place, Ring], carriers: dict[StairId, StairId]) -> Hop:
+        target = places[step.target]
+        assert isinstance(target, Stair)
+        ours, theirs, both = step.source.streams, step.target.streams, step.streams
+        classes, carrier = step.target.key.classes, carriers.get(step.target)
+        verified = []
+        if len(classes) > 1:
+            for c in classes:
+                (a, one), (b, other) = self._attribute(c, ours), self._attribute(c, theirs)
+                verified.append((both.index(a), one, both.index(b), other))
+        asked = None
+        if carrier is not None and carrier.key != step.target.key:
+            asked = self.parts(carrier.key, ours)
+        return Hop(
+            step,
+            places[step.source],
+            target,
+            join_for(len(ours), len(theirs), self.nested, True),
+            kind_of(len(ours), len(theirs), self.nested),
+            np.array([ROWS + both.index(s) for s in ours + theirs], np.int64),
+            np.array(theirs + ours, np.int64),
+            verified,
+            asked,
+            None if classes else Theta(step, self.streams, self.nested),
+            bool(classes) and not verified and not step.residuals and step.scope is None,
+        )
+
+    def _attribute(self, c: int, streams: tuple[int, ...]) -> tuple[int, Stair]:
+        """A stream among these that carries a key class, and its leaf under it."""
+        stream = next(s for s in streams if s in self.compiler.classes[c])
+        return stream, self.streams[stream].stair(Key((c,)))
+
+    def parts(self, key: Key, streams: tuple[int, ...]) -> list[tuple[int, Stair]]:
+        """For each class of a key, a component that carries it and its leaf."""
+        return [(streams.index(s), leaf) for s, leaf in (self._attribute(c, streams) for c in key.classes)]
+
+    def recipe(self, out: StairId | Place, steps: tuple[Step, ...] = ()) -> Recipe:
+        """How the entries that these steps put into a place get the key they have there."""
+        came_with_it = steps and all(step.target.key == out.key for step in steps)
+        if out == RESULTS or (out.key.classes and came_with_it):
+            return None
+        if out.key.classes:
+            return self.parts(out.key, out.streams)
+        return -1 if out.key.row is None or out.key.row not in out.streams else out.streams.index(out.key.row)

@@ -1,0 +1,133 @@
+"""A bound routing table as instructions for one kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from attrs import field, frozen
+from numpy.typing import NDArray
+
+from eddy.tracks.binding import Halt, Hop
+from stairs.lowlevel.address import address_of
+from stairs.program_kernels import (
+    ASK,
+    BEGIN,
+    END,
+    FETCH,
+    INSTRUCTION,
+    JOIN,
+    LINK,
+    MATCHES,
+    NESTED,
+    NUMBER,
+    PROBES,
+)
+
+Assist = Callable[[], int]
+"""Does what an ASK is for; 0 if the instruction is to be followed once more."""
+
+
+@frozen(eq=False)
+class Visit:
+    """Something to do in the middle of a batch: an ASK of some kind, with what a kernel needs that can follow it, and
+    what to call where it cannot."""
+
+    assist: Assist
+    kind: int = 0
+    source: int = 0
+    target: int = 0
+
+
+@frozen(eq=False)
+class Program:
+    """Instructions, and behind each the halt, and the hop, that it was made of: they keep its addresses alive. Or
+    what is to be called there."""
+
+    table: NDArray[np.int64]
+    sources: list[tuple[Halt, Hop | None, Assist | None]]
+    last: int
+    """Where the last stop begins, whose entries are results."""
+    hops: dict[Hop, int] = field(init=False, repr=False)
+    """Where each hop is."""
+    _places: NDArray[np.int64] = field(init=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        hops = {hop: at for at, (_, hop, _) in enumerate(self.sources) if hop is not None}
+        object.__setattr__(self, "hops", hops)
+        object.__setattr__(self, "_places", np.array(list(hops.values()), np.int64))
+
+    def count(self, hop: Hop, probes: int, matches: int) -> None:
+        """Count a hop that the kernel did not make: ``probes`` entries took it, and gave ``matches``."""
+        self.table[self.hops[hop], PROBES] += probes
+        self.table[self.hops[hop], MATCHES] += matches
+
+    def begin_counting(self) -> None:
+        """Forget what was counted so far."""
+        self.table[:, PROBES : MATCHES + 1] = 0
+
+    @property
+    def tally(self) -> NDArray[np.int64]:
+        """What `counts` is made of, as it is now, at less cost."""
+        return self.table[:, PROBES : MATCHES + 1].copy()
+
+    def counts(self, since: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+        """Entries that have taken each hop, in the order of ``hops``, and matches; ``since`` a tally, if there is one.
+        A copy."""
+        counted = self.table[:, PROBES : MATCHES + 1]
+        return (counted if since is None else counted - since)[self._places]
+
+
+def compile_program(schedule: Sequence[Halt | Visit]) -> Program:
+    """The instructions of these halts, the last of which makes the results, and calls between them.
+
+    A hop that is more than a probe is left to the router.
+    """
+    rows: list[tuple[int, ...]] = []
+    sources: list[tuple[Halt, Hop | None, Assist | None]] = []
+    halts = [item for item in schedule if isinstance(item, Halt)]
+    last = 0
+
+    def add(halt: Halt, hop: Hop | None, operation: int, *rest: int, call: Assist | None = None) -> None:
+        out = 0 if halt is halts[-1] else halt.out.address
+        rows.append((operation, out, *rest, *([0] * (INSTRUCTION - 2 - len(rest)))))
+        sources.append((halt, hop, call))
+
+    for halt in schedule:
+        if not isinstance(halt, Halt):
+            add(halts[-1], None, ASK, halt.source, halt.target, halt.kind, call=halt.assist)
+            continue
+        last = len(rows)
+        add(halt, None, BEGIN)
+        for hop in halt.hops:
+            scope = hop.step.scope
+            if scope is not None and scope.excludes(hop.step.source.streams):
+                continue
+            if hop.plain:
+                arrays = (address_of(hop.place), address_of(hop.target.streams))
+                add(
+                    halt,
+                    hop,
+                    JOIN,
+                    hop.source.address,
+                    hop.target.address,
+                    hop.kind,
+                    *arrays,
+                    hop.kind != NESTED and halt.recipe is None and not halt.visits and halt.stair is not None,
+                    *hop.step.share,
+                )
+            else:
+                add(halt, hop, ASK)
+        add(halt, None, END)
+        if isinstance(halt.recipe, int):
+            add(halt, None, NUMBER, halt.recipe)
+        elif halt.recipe is not None:
+            for i, (component, leaf) in enumerate(halt.recipe):
+                add(halt, None, FETCH, component, leaf.address, 0, 0, 0, i)
+        for visit in halt.visits:
+            add(halt, None, ASK, visit.source, visit.target, visit.kind, call=visit.assist)
+        if halt.stair is not None:
+            add(halt, None, LINK)
+            if halt.mirror is not None:
+                add(halt, None, ASK)
+    return Program(np.array(rows, np.int64), sources, last)

@@ -1,0 +1,72 @@
+"""Lengths of time as people write them: "5 minutes", "1.5 s", "1 day 2 hours"."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from fractions import Fraction
+
+from eddy.errors import QueryError
+from eddy.values.types import UNITS
+
+_NANOSECONDS = {
+    "ns": 1,
+    "nanosecond": 1,
+    "us": 1_000,
+    "microsecond": 1_000,
+    "ms": 1_000_000,
+    "millisecond": 1_000_000,
+    "s": 1_000_000_000,
+    "sec": 1_000_000_000,
+    "second": 1_000_000_000,
+    "min": 60_000_000_000,
+    "minute": 60_000_000_000,
+    "h": 3_600_000_000_000,
+    "hour": 3_600_000_000_000,
+    "d": 86_400_000_000_000,
+    "day": 86_400_000_000_000,
+    "w": 604_800_000_000_000,
+    "week": 604_800_000_000_000,
+}
+_PART = re.compile(r"\s*([+-]?\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*,?")
+
+
+def nanoseconds(duration: str | datetime.timedelta) -> int:
+    """The length in nanoseconds, exactly. Months and years are refused: they have no fixed length."""
+    if isinstance(duration, datetime.timedelta):
+        return (duration // datetime.timedelta(microseconds=1)) * 1_000
+    total, end = Fraction(0), 0
+    while end < len(duration):
+        part = _PART.match(duration, end)
+        if part is None:
+            raise QueryError(
+                f"{duration!r} is not a duration: write a number and a unit, such as '5 minutes'"
+            )
+        total += Fraction(part[1]) * _scale(part[2], duration)
+        end = part.end()
+    if not duration.strip():
+        raise QueryError("an empty text is not a duration: write a number and a unit, such as '5 minutes'")
+    if total.denominator != 1:
+        raise QueryError(f"{duration!r} is not a whole number of nanoseconds")
+    return int(total)
+
+
+def _scale(unit: str, duration: str) -> int:
+    name = unit.lower()
+    scale = _NANOSECONDS.get(name) or _NANOSECONDS.get(name.removesuffix("s"))
+    if scale is not None:
+        return scale
+    if name.removesuffix("s") in ("month", "quarter", "year"):
+        raise QueryError(f"{duration!r}: a {name.removesuffix('s')} has no fixed length; write days or hours")
+    raise QueryError(
+        f"unknown unit {unit!r} in {duration!r}: use ns, us, ms, seconds, minutes, hours, days or weeks"
+    )
+
+
+def coarsest(length: int) -> tuple[int, str]:
+    """A length in nanoseconds as a number of the coarsest unit that holds it exactly."""
+    for unit, per_second in UNITS.items():
+        count, rest = divmod(length * per_second, UNITS["ns"])
+        if rest == 0:
+            return count, unit
+    raise AssertionError("a whole number of nanoseconds fits nanoseconds")

@@ -1,0 +1,121 @@
+"""The string pool: a code for every string that the engine holds, so that joins and payloads see integers.
+
+Codes are dense, and the code of a string that is in use never changes. Strings that no live row uses any more
+stay until a sweep, which the engine runs when the pool asks for it; their codes are then given out again. So
+memory follows the live strings, however many have passed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import pyarrow as pa
+from attrs import define, field
+
+from eddy.errors import StateError
+from eddy.values.string_kernels import LENGTH, LIVE, NEXT, USED, compact, gather, intern, place
+from eddy.values.types import Array
+
+FEW = 4096
+"""A pool with no more strings than this, and no more bytes than 16 times this, is never worth a sweep."""
+MOST_CODES = (1 << 32) - 2
+LONGEST = (1 << 31) - 1
+"""Arrow's plain string arrays hold no more bytes than this."""
+
+
+@define(eq=False)
+class StringPool:
+    """Equal codes if and only if equal strings. One pool serves a whole engine."""
+
+    _table: Array = field(init=False, repr=False, factory=lambda: np.zeros(64, np.int64))
+    _records: Array = field(init=False, repr=False, factory=lambda: np.empty((32, 3), np.int64))
+    _arena: Array = field(init=False, repr=False, factory=lambda: np.empty(512, np.uint8))
+    _state: Array = field(init=False, factory=lambda: np.array([-1, 0, 0, 0], np.int64))
+    _sweep_at: tuple[int, int] = field(init=False, default=(FEW, 16 * FEW))
+    """The numbers of strings and of bytes above which a sweep is due."""
+
+    def __len__(self) -> int:
+        return int(self._state[LIVE])
+
+    @property
+    def nbytes(self) -> int:
+        """The memory of the pool, slack included."""
+        return int(self._table.nbytes + self._records.nbytes + self._arena.nbytes)
+
+    @property
+    def wants_sweep(self) -> bool:
+        """Whether the pool has doubled since the last sweep, in strings or in bytes."""
+        strings, size = self._sweep_at
+        return bool(self._state[LIVE] > strings or self._state[USED] > size)
+
+    def encode(self, text: pa.Array) -> Array:
+        """The codes of these strings, which are of type string or large_string and never null."""
+        codes = np.empty(len(text), np.int64)
+        if not len(text):
+            return codes
+        large = pa.types.is_large_string(text.type)
+        _, ends, body = text.buffers()
+        offsets = np.frombuffer(ends, np.int64 if large else np.int32)
+        offsets = offsets[text.offset : text.offset + len(text) + 1].astype(np.int64)
+        data = np.frombuffer(body if body is not None else b"", np.uint8)
+        done = 0
+        while True:
+            done = intern(done, offsets, data, self._table, self._records, self._arena, self._state, codes)
+            if done == len(codes):
+                return codes
+            self._grow(int(offsets[done + 1] - offsets[done]))
+
+    def decode(self, codes: Array) -> pa.Array | pa.ChunkedArray:
+        """The strings of these codes; in several chunks if they are too long for one plain Arrow array."""
+        codes = np.ascontiguousarray(codes, np.int64)
+        offsets = np.zeros(len(codes) + 1, np.int64)
+        np.cumsum(self._records[codes, LENGTH], out=offsets[1:])
+        if offsets[-1] > LONGEST:
+            cut = int(np.searchsorted(offsets, LONGEST, side="right")) - 1
+            parts = [self.decode(codes[:cut]), self.decode(codes[cut:])]
+            chunks = [
+                c for part in parts for c in (part.chunks if isinstance(part, pa.ChunkedArray) else [part])
+            ]
+            return pa.chunked_array(chunks, pa.string())
+        data = np.empty(int(offsets[-1]), np.uint8)
+        gather(codes, offsets, self._records, self._arena, data)
+        buffers = [None, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(data)]
+        return pa.Array.from_buffers(pa.string(), len(codes), buffers)
+
+    def sweep(self, in_use: Iterable[Array]) -> None:
+        """Forget every string whose code is in none of these arrays. All other codes keep their meaning."""
+        wanted = np.zeros(int(self._state[NEXT]), np.bool_)
+        for codes in in_use:
+            wanted[codes] = True
+        lengths = self._records[: len(wanted), LENGTH]
+        size = int(lengths[wanted & (lengths > 0)].sum())
+        fresh = np.empty(max(512, 2 * size), np.uint8)
+        compact(wanted, self._arena, self._records, self._state, fresh)
+        self._arena = fresh
+        top = int(self._state[NEXT])
+        if 4 * top < len(self._records):
+            self._records = self._records[: max(32, 2 * top)].copy()
+        self._rehash(max(64, 1 << (4 * len(self) - 1).bit_length()))
+        self._sweep_at = (max(FEW, 2 * len(self)), max(16 * FEW, 2 * size))
+
+    def _grow(self, length: int) -> None:
+        """Make room for one more string of this length, at least, in whatever was too small."""
+        if 2 * len(self) >= len(self._table):
+            self._rehash(2 * len(self._table))
+        used = int(self._state[USED])
+        if used + length > len(self._arena):
+            arena = np.empty(max(2 * len(self._arena), used + length), np.uint8)
+            arena[:used] = self._arena[:used]
+            self._arena = arena
+        top = int(self._state[NEXT])
+        if top == len(self._records):
+            if top >= MOST_CODES:
+                raise StateError("more than four thousand million strings are live; use smaller windows")
+            records = np.empty((2 * top, 3), np.int64)
+            records[:top] = self._records
+            self._records = records
+
+    def _rehash(self, size: int) -> None:
+        self._table = np.zeros(size, np.int64)
+        place(self._records, self._state, self._table)

@@ -1,0 +1,167 @@
+"""Column types, and columns of values.
+
+A column has a type that the caller knows (`timestamp[us]`, `string`) and a plain storage dtype that kernels
+know. Timestamps are stored as int64 in their own unit, strings as int64 codes of the engine's pool; NULL
+lives in a separate mask, so that every dtype is nullable.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from attrs import define, field, frozen
+
+from eddy.errors import QueryError
+from eddy.shown import shown
+from eddy.values.zones import zone_named
+
+Array = np.ndarray[Any, Any]
+
+# Units of time, coarse to fine, with the number of them in a second.
+UNITS = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
+
+INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+FLOATS = ("float32", "float64")
+
+_ALIASES = {
+    "int": "int64",
+    "float": "float64",
+    "double": "float64",
+    "boolean": "bool",
+    "str": "string",
+    "utf8": "string",
+    "large_string": "string",
+    "timestamp": "timestamp[us]",
+}
+_PYTHON: dict[Any, str] = {
+    int: "int64",
+    float: "float64",
+    bool: "bool",
+    str: "string",
+    datetime.datetime: "timestamp[us]",
+}
+_TIMESTAMP = re.compile(r"(?:timestamp|datetime64)\[\s*(s|ms|us|ns)\s*(?:,\s*(?:tz=)?([^\]]+?)\s*)?\]")
+
+
+@frozen
+class ColumnType:
+    """The type of a column or of an expression. Two types are equal when their names are."""
+
+    name: str
+    # int, uint, float, bool, string or timestamp; in expressions also duration and null
+    kind: str = field(eq=False)
+    dtype: np.dtype[Any] = field(eq=False, repr=False)
+    arrow: pa.DataType = field(eq=False, repr=False)
+    unit: str | None = field(default=None, eq=False)
+    zone: str | None = field(default=None, eq=False)
+    direct: np.dtype[Any] = field(init=False, eq=False, repr=False)
+    """The dtype of arrays that are columns as they are. Strings are coded first, so no array has theirs."""
+
+    @direct.default
+    def _direct(self) -> np.dtype[Any]:
+        return np.dtype([("string", "V1")]) if self.kind == "string" else self.dtype
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def is_integer(self) -> bool:
+        """Signed or unsigned, of any width."""
+        return self.kind in ("int", "uint")
+
+    @property
+    def is_number(self) -> bool:
+        """Integer or float, not bool."""
+        return self.kind in ("int", "uint", "float")
+
+
+@define(eq=False)
+class Column:
+    """Values and, where some are NULL, a mask of those that are not.
+
+    `values` is an array of the storage dtype; strings are a pyarrow string array without nulls where
+    expressions and results see them, int64 codes inside the engine. What stands in `values` where `valid` is
+    False means nothing. (Not frozen: columns are made on the hot path, and a frozen one takes three times as long.)
+    """
+
+    values: Any
+    valid: Array | None = None
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+def timestamp_type(unit: str, zone: str | None = None) -> ColumnType:
+    """A point in time, stored as int64 since 1970; with a zone it is an instant, and stored in UTC."""
+    name = f"timestamp[{unit}, {zone}]" if zone else f"timestamp[{unit}]"
+    return ColumnType(name, "timestamp", np.dtype("int64"), pa.timestamp(unit, zone), unit, zone)
+
+
+def duration_type(unit: str) -> ColumnType:
+    """A length of time: the difference of two timestamps. Expressions have it, columns do not."""
+    return ColumnType(f"duration[{unit}]", "duration", np.dtype("int64"), pa.duration(unit), unit)
+
+
+def finest(*units: str) -> str:
+    """The finest of some units of time."""
+    return max(units, key=UNITS.__getitem__)
+
+
+def _plain(name: str) -> ColumnType:
+    if name == "string":
+        return ColumnType(name, "string", np.dtype("int64"), pa.string())
+    dtype = np.dtype(name)
+    kind = {"i": "int", "u": "uint", "f": "float", "b": "bool"}[dtype.kind]
+    return ColumnType(name, kind, dtype, pa.from_numpy_dtype(dtype))
+
+
+INT64, UINT64, FLOAT64 = _plain("int64"), _plain("uint64"), _plain("float64")
+BOOL, STRING = _plain("bool"), _plain("string")
+NULL = ColumnType("NULL", "null", np.dtype("bool"), pa.null())
+
+
+def _name_of(spec: Any) -> str | None:
+    """The name under which `column_type` knows the spec; None for what it does not know at all."""
+    if isinstance(spec, str):
+        return _ALIASES.get(spec.strip(), spec.strip())
+    if isinstance(spec, pa.DataType):
+        if pa.types.is_dictionary(spec):
+            return _name_of(spec.value_type)
+        if pa.types.is_string(spec) or pa.types.is_large_string(spec) or pa.types.is_string_view(spec):
+            return "string"
+        return {"float": "float32", "double": "float64"}.get(str(spec), str(spec))
+    if spec is None:
+        return None
+    try:
+        if spec in _PYTHON:
+            return _PYTHON[spec]
+        dtype = np.dtype(spec)
+    except TypeError:
+        return None
+    return "string" if dtype.kind in "UT" else dtype.name
+
+
+def column_type(spec: Any) -> ColumnType:
+    """The type that a spec names: "int64", "timestamp[ns, Europe/Berlin]", a numpy or pyarrow type, int."""
+    if isinstance(spec, ColumnType):
+        return spec
+    name = _name_of(spec)
+    if name is not None:
+        if name in INTEGERS or name in FLOATS or name in ("bool", "string"):
+            return _plain(name)
+        match = _TIMESTAMP.fullmatch(name)
+        if match:
+            return timestamp_type(match[1], match[2] and zone_named(match[2]))
+    if not isinstance(spec, (str, type, np.dtype, pa.DataType)) and hasattr(spec, "__len__"):
+        raise QueryError(
+            "values are not a type: give that of the column, such as 'int64', and push the values later, "
+            f"not {shown(spec)}"
+        )
+    raise QueryError(
+        f"unknown column type {shown(spec)}: use int8 to int64, uint8 to uint64, float32, float64, bool, string, "
+        "or timestamp[s|ms|us|ns] with or without a zone, such as 'timestamp[us, Europe/Berlin]'"
+    )

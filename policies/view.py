@@ -1,0 +1,98 @@
+"""What a routing policy sees: a frozen view of the streams and of the plan that runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from attrs import field, frozen
+
+from policies.graph import Graph
+
+Sample = Callable[[str, tuple[str, ...]], tuple[float, ...]]
+"""From a stream and the others in some order to the mean number of matches of its rows after each step."""
+
+
+@frozen
+class Fan:
+    """What a row of one stream finds in another, from a sample."""
+
+    mean: float
+    """Matches of a row."""
+    spread: float
+    """The square of how far off the mean may be; 0 where all rows were looked up."""
+
+
+@frozen
+class Glance:
+    """What can be seen at nearly no cost: what there was since the policy was last asked."""
+
+    events: int
+    arrivals: tuple[int, ...]
+    """Rows of each stream."""
+    matches: int
+    """Of all steps."""
+
+
+@frozen
+class StepView:
+    """One step of the plan that runs: what probed what, and what came of it, since the last view."""
+
+    source: tuple[str, ...]
+    """Streams of the entries that probed."""
+    target: tuple[str, ...]
+    """Streams of the STAIR that was probed."""
+    probes: int
+    matches: int
+    drivers: tuple[str, ...] = field(default=(), repr=False)
+    """Streams whose arrivals make these entries, if not all of them do: under orderings, the one that began."""
+    share: float = field(default=1.0, eq=False, repr=False)
+    """The part of these arrivals that takes the step; 2 where it is made twice, into two STAIRs."""
+
+
+@frozen
+class StairView:
+    """One STAIR of composites of the plan that runs."""
+
+    streams: tuple[str, ...]
+    live: int
+    """Composites that it holds, at most this many alive."""
+    bytes: int
+    complete: bool
+
+
+@frozen
+class View:
+    """An engine at one moment, and what has gone on since the last view of it."""
+
+    graph: Graph
+    plan: str
+    events: int
+    """Events so far."""
+    arrivals: Mapping[str, int]
+    """Rows of each stream since the last view."""
+    live: Mapping[str, int]
+    """Rows inside each stream's window."""
+    distinct: Mapping[tuple[str, int], int]
+    """Distinct live values of a stream's attribute in a key class, by stream and number of the class; an estimate."""
+    steps: tuple[StepView, ...]
+    stairs: tuple[StairView, ...]
+    sample: Sample = field(eq=False, repr=False)
+    """Index sampling: `sample("A", ("B", "C"))` takes a few hundred live rows of A by chance and looks them up in B,
+    and what came of it in C: the mean number of composites per row of A after each step. Any path will do, whether the
+    plan has it or not; the same seed and state give the same answer."""
+    seconds: float = field(default=0.0, eq=False)
+    """Time spent on batches since the last view."""
+    joins: str = "hash"
+    pinned: tuple[str, ...] = ()
+    """Sub-plans that have to stay, as the user wrote them."""
+    migration: str = "Jisc"
+    """What the technique by which plans change is called: for people to read."""
+    beside: float = 0.0
+    """Which part of the old plan's work goes on until the windows have turned over: see `Migration.beside`."""
+    batch: float = 4096.0
+    """Events of a batch, on average."""
+    lengths: Mapping[str, int] = field(factory=dict)
+    """Rows of the windows that are given by a number of rows."""
+    pairs: Callable[[], Mapping[tuple[str, str], Fan]] = field(default=dict, eq=False, repr=False)
+    """What `sample` says of pairs of streams that one equality connects, all of them at once, in much less time; of
+    others nothing."""

@@ -1,0 +1,199 @@
+"""Waking: what waits at an edge for something that this batch has brought."""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+from numba import carray
+
+from stairs.feedback.judging_kernels import catch_up, find, is_ready, lines, suspend
+from stairs.feedback.recipe_kernels import RECIPE, record_at
+from stairs.feedback.sieve_kernels import enter
+from stairs.feedback.visit_layout import (
+    ANYTHING,
+    AWAKE,
+    BLACKLIST,
+    BY,
+    COMPONENTS,
+    EVER_RESUMED,
+    FEW,
+    FILTERED,
+    FLAGS_AT,
+    KEYS,
+    KEYS_AT,
+    LOOKED,
+    OPPOSITE,
+    OWN,
+    OWN_AT,
+    PAIRED,
+    RETURNED,
+    SEEN,
+    SIZE,
+    SPACE,
+    SURE,
+    UNIT,
+    WAITERS_AT,
+    WANTED_IN,
+    WISHES_AT,
+    WOKEN,
+    WOKEN_AT,
+    WOKEN_ROOM,
+    WORDS_AT,
+    ZEROS_AT,
+)
+from stairs.feedback.waiting_kernels import list_live, read_new, take
+from stairs.hashing import bucket_of
+from stairs.kernel import kernel, part
+from stairs.layout import (
+    BASE,
+    FIRST_AGE,
+    INTS,
+    LAST_AGE,
+    LONGS,
+    LOW,
+    RECORDS,
+    ROWS,
+    SHIFT,
+    STATE,
+    TAIL,
+    WAITING,
+    WIDTH,
+)
+from stairs.lowlevel.address import pointer
+from stairs.lowlevel.prefetch import prefetch
+from stairs.lowlevel.raw import long_at
+from stairs.program_kernels import meta_at, state_at
+
+
+@part
+def forget_all(meta):
+    """Nothing waits in a blacklist any more."""
+    meta[WAITING] = 0
+    meta[LOW] = meta[BASE] = meta[TAIL]
+    meta[FIRST_AGE] = meta[LAST_AGE]
+
+
+@kernel(nb.int64(STATE, LONGS, INTS, STATE, RECIPE, nb.int64, LONGS, LONGS, RECORDS))
+def wake_new(blacklist, streams, marks, ring, recipe, start, words, keys, out):
+    """Take out what waits for entries of a ring from ``start`` on; how many. Their keys go through a sieve first, if
+    there is one. ``keys`` is room for a block of them, which are looked up together."""
+    records, heads, _, meta = blacklist
+    mask, shift, low, taken = records.shape[0] - 1, meta[SHIFT], np.int32(meta[LOW]), 0
+    last, block = ring[3][TAIL], keys.shape[0]
+    for first in range(start, last, block):
+        count = read_new(ring, first, min(first + block, last), recipe, keys)
+        if words.shape[0] > 0:
+            count = enter(words, keys, count)
+        for i in range(count):
+            prefetch(heads, bucket_of(keys[i], shift))
+        for i in range(count):
+            entry = heads[bucket_of(keys[i], shift)]
+            if np.int32(entry - low) >= 0:
+                prefetch(records, np.int64(entry & mask))
+        for i in range(count):
+            taken = take(blacklist, streams, marks, keys[i], out, taken)
+    return taken
+
+
+@kernel(nb.int64(STATE, LONGS, INTS, nb.int64, RECORDS, RECORDS, nb.int64))
+def wake_revealed(blacklist, streams, marks, leaf, revealed, out, taken):
+    """The same for rows of earlier batches that have come back to a leaf."""
+    for i in range(revealed.shape[0]):
+        key = long_at(record_at(leaf, revealed[i, 0]))
+        taken = take(blacklist, streams, marks, key, out, taken)
+    return taken
+
+
+@kernel(nb.int64(RECORDS, nb.uint8[::1]))
+def close_up(rows, flags):
+    """Keep the rows with a flag; how many."""
+    kept = 0
+    for i in range(flags.shape[0]):
+        if flags[i] != 0:
+            for j in range(rows.shape[1]):
+                rows[kept, j] = rows[i, j]
+            kept += 1
+    return kept
+
+
+@kernel(nb.int64(LONGS, LONGS, RECORDS, RECORDS), makes_arrays=True)
+def ask_again(edge, desk, marks, out):
+    """Judge all that waits, where it is much less than what has come; how many need not wait."""
+    blacklist = state_at(edge[BLACKLIST])
+    meta = blacklist[3]
+    streams = carray(pointer(edge[WAITERS_AT]), (meta[WIDTH] - ROWS,), np.int64)
+    n = list_live(blacklist, streams, marks[0], meta[TAIL], out)
+    forget_all(meta)
+    edge[LOOKED] += n
+    flags = carray(pointer(desk[FLAGS_AT]), (n,), np.uint8)
+    flags[:] = 1
+    moments = carray(pointer(desk[ZEROS_AT]), (n,), np.int32)
+    rows, keys = out[:n], carray(pointer(desk[WISHES_AT]), (n,), np.int64)
+    room = carray(pointer(desk[KEYS_AT]), (desk[KEYS],), np.int64)
+    if find(edge, rows, marks, moments, flags, keys, room) == 0:
+        return n
+    suspend(edge, rows, keys, flags)
+    return close_up(out, flags)
+
+
+@part
+def has_new(ring):
+    """Whether the batch has put anything into a ring that can be found."""
+    meta, events = ring[3], ring[2]
+    if meta[WIDTH] > ROWS + 1:
+        return meta[BASE] < meta[TAIL]
+    for i in range(meta[TAIL] - meta[BASE]):
+        if events[i] >= 0:
+            return True
+    return False
+
+
+@kernel(nb.int64(LONGS, LONGS, LONGS, RECORDS), makes_arrays=True)
+def wake(unit, edge, desk, marks):
+    """Take out what waits at an edge for something that has come; 0 if there is no room for it."""
+    ring, meta = state_at(edge[WANTED_IN]), meta_at(edge[BLACKLIST])
+    waiting, came, revealed, by = meta[WAITING], ring[3][TAIL] - ring[3][BASE], 0, edge[BY]
+    keys = carray(pointer(desk[KEYS_AT]), (desk[KEYS],), np.int64)
+    sieving = (by == PAIRED or by == FILTERED) and edge[AWAKE] != 0
+    if sieving and not is_ready(edge):
+        return 0
+    opposite = carray(pointer(edge[OPPOSITE]), (UNIT,), np.int64)
+    if edge[OPPOSITE] != 0:
+        revealed = opposite[WOKEN]
+    if waiting == 0 or came + revealed == 0:
+        if sieving:
+            catch_up(edge, keys)
+        return 1
+    if unit[WOKEN] + waiting > unit[WOKEN_ROOM]:
+        return 0
+    k = unit[COMPONENTS]
+    out = carray(pointer(unit[WOKEN_AT] + 4 * k * unit[WOKEN]), (waiting, k), np.int32)
+    blacklist, streams = state_at(edge[BLACKLIST]), carray(pointer(edge[WAITERS_AT]), (k,), np.int64)
+    if FEW * waiting < came + revealed and edge[SURE] != 0:
+        if waiting > desk[SPACE] or not is_ready(edge):
+            return 0
+        found = ask_again(edge, desk, marks, out)
+    else:
+        edge[LOOKED] += came + revealed
+        if by == ANYTHING:
+            found = 0
+            if revealed > 0 or has_new(ring):
+                found = list_live(blacklist, streams, marks[0], meta[TAIL], out)
+                forget_all(meta)
+        else:
+            recipe, start, size = lines(edge, OWN_AT, OWN), ring[3][BASE], 0
+            if sieving:
+                start, size = max(min(start, edge[SEEN]), ring[3][LOW]), edge[SIZE]
+                edge[SEEN] = ring[3][TAIL]
+            words = carray(pointer(edge[WORDS_AT]), (size,), np.int64)
+            found = wake_new(blacklist, streams, marks[0], ring, recipe, start, words, keys, out)
+            if revealed > 0:
+                rows = carray(pointer(opposite[WOKEN_AT]), (revealed, 1), np.int32)
+                found = wake_revealed(blacklist, streams, marks[0], edge[WANTED_IN], rows, out, found)
+            meta[WAITING] -= found
+            if meta[WAITING] == 0:
+                forget_all(meta)
+    unit[WOKEN] += found
+    edge[RETURNED] += found
+    edge[EVER_RESUMED] += found
+    return 1
