@@ -139,9 +139,7 @@ def test_every_public_name_is_in_the_readme():
     names = [*eddy.__all__, *policies.__all__]
     doors = [name for name in vars(eddy.Eddy) if not name.startswith("_")]
     engines_own = ("query", "count", "contents", "access")  # of a result: what the engine reads and sets
-    results = [
-        name for name in vars(eddy.Result) if not name.startswith("_") and name not in engines_own
-    ]
+    results = [name for name in vars(eddy.Result) if not name.startswith("_") and name not in engines_own]
     assert missing((*names, *doors, *results), README) == []
 
 
