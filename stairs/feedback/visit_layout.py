@@ -89,8 +89,8 @@ COMPLETE = 15
 KEYS_AT, KEYS, WISHES_AT = 16, 17, 18
 """Room for keys that are looked up together, how many; and for those of the entries at hand."""
 CURSOR = 20
-"""Of a join, to the end: four numbers, and that nothing is linked on the way."""
-DESK = 25
+"""Of a join, to the end: see `probe_kernels`; nothing is linked on the way."""
+DESK = 27
 
 LACKING, MARKED = 2, 3
 """Flags of an entry for which something is missing; and at which edge, the first or a later one."""
