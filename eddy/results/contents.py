@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 from attrs import define, field
 
 from eddy.errors import EddyError
@@ -119,10 +118,7 @@ class Contents:
 
     def slice(self, here: slice) -> Contents:
         """Some of the rows, which were materialised."""
-        columns = {
-            place: Column(c.values[here], None if c.valid is None else c.valid[here])
-            for place, c in self.columns.items()
-        }
+        columns = {place: column.take(here) for place, column in self.columns.items()}
         sign = self.sign()[here]
         piece = Contents(
             self.query, len(sign), None, None, types=self.types, columns=columns, known_sign=sign
@@ -146,25 +142,10 @@ class Contents:
             return np.concatenate([part.sign() for part in parts])
 
         def fetch(stream: str, column: str, rows: Array) -> Column:
-            return _joined([part.column((stream, column)) for part in parts])
+            return Column.concat([part.column((stream, column)) for part in parts])
 
         types = parts[0].types
         if types is not None:
-            columns = {name: _joined([part.column((name, name)) for part in parts]) for name in types}
+            columns = {name: Column.concat([part.column((name, name)) for part in parts]) for name in types}
             return Contents.of_columns(parts[0].query, columns, types, sign())
         return Contents(parts[0].query, sum(part.count for part in parts), rows, fetch, sign)
-
-
-def _joined(columns: list[Column]) -> Column:
-    valid = None
-    if any(column.valid is not None for column in columns):
-        masks = [np.ones(len(c.values), np.bool_) if c.valid is None else c.valid for c in columns]
-        valid = np.concatenate(masks)
-    if isinstance(columns[0].values, np.ndarray):
-        return Column(np.concatenate([column.values for column in columns]), valid)
-    chunks = [
-        chunk
-        for c in columns
-        for chunk in (c.values.chunks if isinstance(c.values, pa.ChunkedArray) else [c.values])
-    ]
-    return Column(pa.chunked_array(chunks, pa.string()), valid)

@@ -114,8 +114,7 @@ class Payload:
     def storage(self, name: str, rows: Array) -> Column:
         """The values of these rows as they are stored: strings as codes."""
         slots = rows & (self._capacity - 1)
-        valid = self._valids.get(name)
-        return Column(self._rings[name].take(slots), None if valid is None else valid.take(slots))
+        return Column(self._rings[name], self._valids.get(name)).take(slots)
 
     def retain_from(self, row: int) -> None:
         """Rows below `row` may be forgotten. Now and then this gives memory back."""
