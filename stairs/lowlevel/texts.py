@@ -30,7 +30,8 @@ def _moving(bits: int) -> Any:
     return move
 
 
-_move1, _move4, _move8, _move16 = map(_moving, (8, 32, 64, 128))
+move1, move2, move4, move8, move16 = map(_moving, (8, 16, 32, 64, 128))
+"""So many bytes."""
 
 
 @intrinsic
@@ -52,17 +53,17 @@ def copy_text(to, start, count):
         if count >= LONG:
             _call(to, start, count)
             return
-        _move16(to + count - 16, start + count - 16)
+        move16(to + count - 16, start + count - 16)
         j = 0
         while j < count - 16:
-            _move16(to + j, start + j)
+            move16(to + j, start + j)
             j += 16
     elif count >= 8:
-        _move8(to, start)
-        _move8(to + count - 8, start + count - 8)
+        move8(to, start)
+        move8(to + count - 8, start + count - 8)
     elif count >= 4:
-        _move4(to, start)
-        _move4(to + count - 4, start + count - 4)
+        move4(to, start)
+        move4(to + count - 4, start + count - 4)
     else:
         for j in range(count):
-            _move1(to + j, start + j)
+            move1(to + j, start + j)
