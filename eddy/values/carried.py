@@ -7,7 +7,7 @@ when few are needed, they are copied, and the rest goes.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
@@ -118,18 +118,14 @@ class Carried:
 
     def decode(self, codes: Array) -> pa.Array | pa.ChunkedArray:
         """The strings of these codes; in several chunks if they are too long for one plain Arrow array."""
-        chunks: list[pa.Array] = []
-        while True:
-            offsets = np.empty(len(codes) + 1, np.int32)
-            total = measure(codes, self._table, LONGEST, offsets)
-            here = len(codes) if total >= 0 else ~total
-            data = np.empty(int(offsets[here]), np.uint8)
-            collect(codes[:here], self._table, offsets, address_of(data))
-            buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
-            chunks.append(pa.Array.from_buffers(pa.string(), here, buffers))
-            if total >= 0:
-                return chunks[0] if len(chunks) == 1 else pa.chunked_array(chunks, pa.string())
-            codes = codes[here:]
+
+        def measured(some: Array, limit: int, offsets: Array) -> int:
+            return int(measure(some, self._table, limit, offsets))
+
+        def collected(some: Array, offsets: Array, out: int) -> None:
+            collect(some, self._table, offsets, out)
+
+        return texts(codes, measured, collected)
 
     def sweep(self, reach: Array) -> None:
         """Forget what is out of reach: ``reach`` has the first and last index in use of each chunk, -1 last if none."""
@@ -207,6 +203,27 @@ class Carried:
         self._table[number, ENDS] = address_of(chunk.ends) - 4 * chunk.base
         self._table[number, DATA] = address_of(chunk.data)
         self._held += chunk.nbytes
+
+
+def texts(
+    codes: Array, measure: Callable[[Array, int, Array], int], collect: Callable[[Array, Array, int], None]
+) -> pa.Array | pa.ChunkedArray:
+    """The strings of these codes; in several chunks if they are too long for one plain Arrow array.
+
+    ``measure`` tells where each ends, up to a limit; ``collect`` copies their bytes to an address.
+    """
+    chunks: list[pa.Array] = []
+    while True:
+        offsets = np.empty(len(codes) + 1, np.int32)
+        total = measure(codes, LONGEST, offsets)
+        here = len(codes) if total >= 0 else ~total
+        data = np.empty(int(offsets[here]), np.uint8)
+        collect(codes[:here], offsets, address_of(data))
+        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
+        chunks.append(pa.Array.from_buffers(pa.string(), here, buffers))
+        if total >= 0:
+            return chunks[0] if len(chunks) == 1 else pa.chunked_array(chunks, pa.string())
+        codes = codes[here:]
 
 
 def _copy(ends: Array, data: Array, base: int) -> Chunk:

@@ -15,10 +15,11 @@ import pyarrow as pa
 from attrs import define, field
 
 from eddy.errors import StateError
-from eddy.values.carried import LONGEST, Carried
+from eddy.values.carried import LONGEST, Carried, texts
 from eddy.values.carried_kernels import LOWEST, mark
-from eddy.values.string_kernels import LENGTH, LIVE, NEXT, USED, compact, gather, intern, place
+from eddy.values.string_kernels import LENGTH, LIVE, NEXT, USED, compact, gather, intern, lengthen, place
 from eddy.values.types import Array
+from stairs.lowlevel.address import address_of
 
 FEW = 4096
 """A pool with no more strings than this, and no more bytes than 16 times this, is never worth a sweep."""
@@ -82,19 +83,14 @@ class StringPool:
         codes = np.ascontiguousarray(codes, np.int64)
         if len(codes) and codes[0] < 0:
             return self._carried.decode(codes)
-        offsets = np.zeros(len(codes) + 1, np.int64)
-        np.cumsum(self._records[codes, LENGTH], out=offsets[1:])
-        if offsets[-1] > LONGEST:
-            cut = int(np.searchsorted(offsets, LONGEST, side="right")) - 1
-            parts = [self.decode(codes[:cut]), self.decode(codes[cut:])]
-            chunks = [
-                c for part in parts for c in (part.chunks if isinstance(part, pa.ChunkedArray) else [part])
-            ]
-            return pa.chunked_array(chunks, pa.string())
-        data = np.empty(int(offsets[-1]), np.uint8)
-        gather(codes, offsets, self._records, self._arena, data)
-        buffers = [None, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(data)]
-        return pa.Array.from_buffers(pa.string(), len(codes), buffers)
+
+        def measure(some: Array, limit: int, offsets: Array) -> int:
+            return int(lengthen(some, self._records, limit, offsets))
+
+        def collect(some: Array, offsets: Array, out: int) -> None:
+            gather(some, self._records, address_of(self._arena), offsets, out)
+
+        return texts(codes, measure, collect)
 
     def sweep(self, in_use: Iterable[Array]) -> None:
         """Forget every string whose code is in none of these arrays. All other codes keep their meaning."""
