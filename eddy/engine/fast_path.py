@@ -10,13 +10,16 @@ either.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from attrs import define
+from numpy import ndarray
 
 from eddy.fast.tables import PushTables, RouterTables
+from eddy.intake.columns import plain_columns
 from eddy.intake.intake import Arrivals
+from eddy.query.query import Query
 from eddy.results.result import Result
 from eddy.router.router import Router
 from eddy.store.leaves import REVIEW
@@ -62,7 +65,7 @@ class FastPath:
             self._tables, tables, opened = None, self._open(), True
         if tables is None or state.executor.reviews_next:
             return None
-        handles, held = _handles(tables, batches)
+        handles, held = _handles(tables, state.query, batches)
         now = state.intake.now
         if handles is not None and state.steering.due:
             if not tables.admit(handles, held, now):
@@ -151,10 +154,12 @@ class FastPath:
         return state.handout.give(result)
 
 
-def _handles(tables: PushTables, batches: Mapping[str, Any]) -> tuple[list[int] | None, list[Any]]:
+def _handles(
+    tables: PushTables, query: Query, batches: Mapping[str, Any]
+) -> tuple[list[int] | None, list[Any]]:
     """The handles of the columns of all streams, and the columns: kept for as long as their handles are used.
 
-    No handles if there is anything else in the batches, or less.
+    No handles if there is anything else in the batches, or less, or something that is no plain array.
     """
     handles: list[int] = []
     held: list[Any] = []
@@ -163,12 +168,16 @@ def _handles(tables: PushTables, batches: Mapping[str, Any]) -> tuple[list[int] 
         if batch is None:
             handles += absent
             continue
-        if type(batch) is not dict or len(batch) != len(absent):
-            return None, held
-        try:
-            values = columns(batch)
-        except KeyError:
-            return None, held
+        values: Sequence[Any] | None = None
+        if type(batch) is dict and len(batch) == len(absent):
+            try:
+                values = columns(batch)
+            except KeyError:
+                return None, held
+        if values is None or set(map(type, values)) != {ndarray}:
+            values = plain_columns(name, query.streams[name], batch)
+            if values is None:
+                return None, held
         held.append(values)
         handles += map(id, values)
     return (handles if len(held) == len(batches) else None), held

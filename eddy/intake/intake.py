@@ -120,6 +120,7 @@ class Intake:
             name: [c for c in stored[name] if stream.columns[c].kind == "string"]
             for name, stream in query.streams.items()
         }
+        self._carried = carried_columns(query)
         self._keyed = {
             name: [(c, c.members[name]) for c in query.key_classes if name in c.members]
             for name in query.names
@@ -277,9 +278,12 @@ class Intake:
         kept: NDArray[np.bool_] | None = None
         if name in self.query.filters:
             kept = self.query.filters[name].holds(lambda _, column: columns[column], len(events))
+        carried = []
         for column in self._texts[name]:
-            text = columns[column]
-            columns[column] = Column(self.pool.encode(text.values), text.valid)
+            if (name, column) in self._carried:
+                carried.append(column)
+            else:
+                columns[column] = self.coded(name, column, columns[column])
         keys = {}
         for key_class, member in self._keyed[name]:
             found = columns[member]
@@ -288,7 +292,17 @@ class Intake:
                 valid is not None and name != self.query.base
             ):  # what nothing matches is a result of a difference
                 kept = valid if kept is None else kept & valid
+        for column in carried:
+            columns[column] = self.coded(
+                name, column, columns[column], kept if self.query.base is None else None
+            )
         return Part(self.number[name], columns, keys, None if kept is None else kept.astype(np.uint8), events)
+
+    def coded(self, name: str, column: str, text: Column, kept: NDArray[np.bool_] | None = None) -> Column:
+        """Strings of a column as codes of the pool; rows that are not ``kept`` are not stored."""
+        if (name, column) in self._carried:
+            return Column(self.pool.carry((name, column), text.values, kept), text.valid)
+        return Column(self.pool.encode(text.values), text.valid)
 
     def _own_keys(self, name: str, columns: dict[str, Column]) -> dict[int, Keys] | None:
         """The keys of a stream whose rows need no preparation; None if they do."""
@@ -351,3 +365,18 @@ def stored_columns(query: Query, tested: bool = False) -> dict[str, set[str]]:
             if query.streams[stream].columns[column].kind == "string" or query.base is not None:
                 stored[stream].add(column)
     return stored
+
+
+def carried_columns(query: Query) -> set[tuple[str, str]]:
+    """The columns of strings, by stream and name, that nobody compares: they are shown in results, and that is all."""
+    shown = {(output.stream, output.column) for output in query.select}
+    compared = {(output.stream, output.column) for output in query.group_by}
+    for aggregate in query.aggregates:
+        compared.update((argument.stream, argument.column) for argument in aggregate.arguments)
+    for expression in (*query.filters.values(), *query.predicates):
+        compared |= expression.columns
+    for residual in query.residuals:
+        compared |= residual.columns
+    for key_class in query.key_classes:
+        compared.update(key_class.members.items())
+    return {(s, c) for s, c in shown - compared if query.streams[s].columns[c].kind == "string"}

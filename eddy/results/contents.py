@@ -7,7 +7,7 @@ somebody still holds before it goes on. Columns of an aggregate are there from t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -46,6 +46,8 @@ class Contents:
     known_sign: Array | None = None
     """The signs, once they were read."""
     _rows: Array | None = field(init=False, default=None)
+    _by_stream: dict[str, Array] = field(init=False, factory=dict)
+    """The rows of each stream whose columns are being read."""
     _numbers: Array | None = field(init=False, default=None)
 
     @staticmethod
@@ -93,8 +95,21 @@ class Contents:
         found = self.columns.get(place)
         if found is None:
             assert self.fetch is not None
-            rows = self._own_rows()[:, self.query.names.index(place[0])]
-            found = self.columns[place] = self.fetch(*place, np.ascontiguousarray(rows))
+            found = self.columns[place] = self.fetch(*place, self._rows_of(place[0]))
+        return found
+
+    def read(self, places: Iterable[Place]) -> None:
+        """Find the values of several columns."""
+        for place in places:
+            self.column(place)
+        self._by_stream.clear()
+
+    def _rows_of(self, stream: str) -> Array:
+        """The rows of one stream, as the engine has them, side by side."""
+        found = self._by_stream.get(stream)
+        if found is None:
+            rows = self._own_rows()[:, self.query.names.index(stream)]
+            found = self._by_stream[stream] = np.ascontiguousarray(rows)
         return found
 
     def outputs(self) -> list[tuple[str, ColumnType, Place]]:
@@ -110,8 +125,7 @@ class Contents:
         self.rows()
         if self.sign_fn is not None:
             self.sign()
-        for _, _, place in self.outputs():
-            self.column(place)
+        self.read(place for _, _, place in self.outputs())
         if self.number is not None:
             self._rows, self.number = self._numbers, None
         self.rows_fn = self.sign_fn = self.fetch = None
