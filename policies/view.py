@@ -39,6 +39,9 @@ class Glance:
     """Rows of each stream."""
     matches: int
     """Of all steps."""
+    seconds: float = field(default=0.0, eq=False)
+    """Time spent on batches."""
+    batches: int = 0
 
 
 @frozen

@@ -74,8 +74,10 @@ class Watch:
 
     def glance(self) -> Glance:
         """What there was since the last look."""
-        arrivals = tuple((self._state.lowwater.counts - self._arrived).tolist())
-        return Glance(sum(arrivals), arrivals, self.matches)
+        state = self._state
+        arrivals = tuple((state.lowwater.counts - self._arrived).tolist())
+        seconds, batches = state.seconds - self._seconds, state.batches - self._batches
+        return Glance(sum(arrivals), arrivals, self.matches, seconds, batches)
 
     def take_view(self, pinned: tuple[str, ...]) -> View:
         """A view; the next one tells what comes after."""
