@@ -185,12 +185,7 @@ def _handles(
 
 def _is_plain(state: EngineState) -> bool:
     """Whether a query, and what is asked of its results, leaves nothing to do but to join arrays as they are."""
-    return (
-        not state.output.signed
-        and state.output.number is None
-        and state.budget is None
-        and state.intake.is_plain
-    )
+    return state.output.number is None and state.budget is None and state.intake.is_plain
 
 
 def _tables_of(state: EngineState) -> PushTables | None:

@@ -54,7 +54,7 @@ def _push(
             if taken.rest is None:
                 return _whole(state, taken.parts)
             state.intake.accept(taken.rest)
-            return _pieces(state, taken.parts, taken.rest.cut(state.options.batch_size), signals)
+            return _pieces(state, taken.parts, taken.rest.cut(state.batch_length), signals)
     state.executor.rouse()
     prepare(state)
     arrivals = state.intake.admit(batches)
@@ -80,7 +80,7 @@ def take(
 ) -> Result | Iterator[Result]:
     """Process what has been admitted; before that the plan may change."""
     state.faults.tell()
-    fits = len(arrivals.streams) <= state.options.batch_size
+    fits = len(arrivals.streams) <= state.batch_length()
     state.access.take()
     try:
         state.steering.decide()
@@ -97,7 +97,7 @@ def take(
             return and_released(state, process(state, arrivals))
     finally:
         state.access.give()
-    return _pieces(state, [], arrivals.cut(state.options.batch_size), signals)
+    return _pieces(state, [], arrivals.cut(state.batch_length), signals)
 
 
 def _pieces(

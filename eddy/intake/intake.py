@@ -6,7 +6,7 @@ Everything that can be wrong with a batch is found here, before anything of the 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -87,14 +87,14 @@ class Arrivals:
         times = None if self.times is None else self.times.copy()
         return Arrivals(self.streams, times, parts, self.given)
 
-    def cut(self, size: int) -> Iterator[Arrivals]:
-        """The same in batches of at most ``size`` events."""
-        count = len(self.streams)
-        if count <= size:
-            yield self
-            return
-        for start in range(0, count, size):
-            stop = min(start + size, count)
+    def cut(self, size: Callable[[], int]) -> Iterator[Arrivals]:
+        """These in batches, of at most as many events as ``size`` says each time."""
+        count, stop = len(self.streams), 0
+        while stop < count or count == 0:
+            start, stop = stop, min(stop + size(), count)
+            if stop - start == count:
+                yield self
+                return
             times = None if self.times is None else self.times[start:stop]
             parts = tuple(_between(part, start, stop) for part in self.parts)
             parts = tuple(part for part in parts if len(part.events))

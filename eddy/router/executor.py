@@ -129,6 +129,11 @@ class Executor(Measured):
         """Whether the next batch gives memory back."""
         return False
 
+    def longest(self, events: int) -> int:
+        """Events that it should be given at a time, ``events`` at the most: fewer where a batch of that many passes
+        too many entries in vain, and kernels do not cut it by themselves."""
+        return events
+
     def rouse(self) -> None:
         """A push begins: whoever lets others work has them awake in time."""
 

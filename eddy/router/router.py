@@ -28,11 +28,17 @@ from eddy.tracks.tracks import Tracks
 from policies import Feedback
 from stairs import Stair
 from stairs.holes import Keys
-from stairs.probe_kernels import STEPS
+from stairs.probe_kernels import MISSED, STEPS
 from stairs.program_kernels import MATCHED, run
 
 if TYPE_CHECKING:
     from eddy.feedback.suspension import Suspension
+
+
+SLOW = 65_536
+"""What a batch costs in Python, in entries that could be passed instead."""
+SLOW_LEAST, SLOW_FIRST, SLOW_MOST = 64, 512, 65_536
+"""Events of such a batch: at the least, to begin with, at the most."""
 
 
 class Router(Tracks, PlanExecutor):
@@ -55,6 +61,8 @@ class Router(Tracks, PlanExecutor):
         self._whole = True
         """Whether no STAIR had holes when the batch began: until it is over none gets some."""
         self._kernels: KernelSequence | None = None
+        self._pace = SLOW_FIRST
+        """Events that are best given at a time where Python takes them in."""
 
     @property
     def matches_made(self) -> int:
@@ -129,6 +137,9 @@ class Router(Tracks, PlanExecutor):
         else:
             kernels.take_in(batch, ring)
 
+    def longest(self, events: int) -> int:
+        return events if self.kernels is not None else min(events, self._pace)
+
     def begin(
         self, floor: NDArray[np.int32], low_rows: NDArray[np.int64], next_rows: NDArray[np.int64], ring: int
     ) -> None:
@@ -164,6 +175,7 @@ class Router(Tracks, PlanExecutor):
         Without ``results`` the last stop is left out, except where results wait in an outbox anyway.
         """
         self.moment.run(marks)
+        missed = self.prober.cursor.item(MISSED)
         tracks, alone, suspension = self.tracks, self.alone, self.suspension
         follow = run if suspension is None else suspension.follow
         if alone:
@@ -179,6 +191,15 @@ class Router(Tracks, PlanExecutor):
             self.composites_made += tracks[-1].made()
         if suspension is not None:
             suspension.done(len(marks))
+        self._keep_pace(len(marks), self.prober.cursor.item(MISSED) - missed)
+
+    def _keep_pace(self, events: int, missed: int) -> None:
+        """A batch is done that has passed ``missed`` entries in vain, which grow with the square of its events: the
+        next should be so long that they take about as long as what Python does for a batch (see `sequence_kernels`)."""
+        if 4 * missed < SLOW and events >= self._pace:
+            self._pace = min(2 * self._pace, SLOW_MOST)
+        while missed > 2 * SLOW and self._pace > SLOW_LEAST:
+            self._pace, missed = self._pace // 2, missed // 4
 
     # -- what it has made ------------------------------------------------------------------------------------------
 
