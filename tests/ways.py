@@ -21,7 +21,7 @@ class Way:
     """How the pushes of a case are taken in.
 
     ``fast``: by kernels alone, as far as query, plan and values allow: batches are plain dicts of numpy arrays.
-    Otherwise none of them is: they are lists, Arrow tables or another kind of mapping, which the long way is for.
+    Otherwise none of them is: batches come in another kind of mapping than a dict, which only the long way takes.
     """
 
     fast: bool
@@ -29,18 +29,18 @@ class Way:
 
     def batch(self, case, name, rows):
         """Rows of a stream as this way wants them."""
-        if self.fast:
-            return batch(evolve(case, form="numpy"), name, rows)
-        given = batch(case, name, rows)
-        return OrderedDict(given) if case.form == "numpy" else given
+        return batch(evolve(case, form="numpy") if self.fast else case, name, rows)
 
     def push(self, engine, case, step):
         """Do a push or push_all; a list of results: several where the step asks for parts."""
+        kind = dict if self.fast else OrderedDict
         if step[0] == "push_all":
-            return [engine.push_all({name: self.batch(case, name, rows) for name, rows in step[1].items()})]
+            return [engine.push_all(kind((n, self.batch(case, n, rows)) for n, rows in step[1].items()))]
         name, rows, *most = step[1:]
         given = self.batch(case, name, rows)
-        return list(engine.push(name, given, max_rows=most[0])) if most else [engine.push(name, given)]
+        if most:
+            return list(engine.push(name, given, max_rows=most[0]))
+        return [engine.push(name, given) if self.fast else engine.push_all(kind([(name, given)]))]
 
 
 def ways(case):
