@@ -13,10 +13,9 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from attrs import define
 from numpy import ndarray
 
-from eddy.fast.tables import PushTables, RouterTables
+from eddy.fast.tables import SEGMENT, PushTables, RouterTables
 from eddy.intake.columns import plain_columns
 from eddy.intake.intake import Arrivals
 from eddy.query.query import Query
@@ -32,14 +31,8 @@ PATIENCE = 16
 """Pushes that go the long way before another try, where the first batch could not take the short one."""
 
 
-@define(eq=False)
-class Taken:
-    """A push that the fast path has taken."""
-
-    parts: list[Result]
-    """Its results so far."""
-    rest: Arrivals | None = None
-    """What is left of it, and must take the long way; None: nothing."""
+Taken = tuple[list[Result], Arrivals | None]
+"""What was made of a push: its results, in parts, and what is left of it and must take the long way, if anything."""
 
 
 class FastPath:
@@ -102,9 +95,9 @@ class FastPath:
         return tables
 
     def _process(self, tables: PushTables, handles: list[int], held: list[Any], opened: bool) -> Taken | None:
-        """Take a push in, a segment at a time; between two of them the plan may change, and then the rest is left."""
-        state = self._state
-        handout, parts = state.handout, list[Result]()
+        """Take a push in; where the policy is due in the middle of it and changes the plan, the rest is left."""
+        state, parts = self._state, list[Result]()
+        handout, start = state.handout, time.perf_counter()
         handout.make_way()
         try:
             if not tables.begin(handles, held, state.intake.now, handout.next_ring):
@@ -114,44 +107,57 @@ class FastPath:
                 self._refused(opened)
                 return None
             self._tables = tables
-            tables.next_segment()
-            oldest = handout.turn(tables.begun()[0])
-            parts.append(self._segment(tables, oldest))
-            while tables.segment[1] < tables.events:
+            before = tables.begun()
+            tables.make_room(handout.turn(before[0]))
+            if tables.shared:
+                self._note(tables, before, tables.events)
+            while not tables.finish(handout.ring):
                 state.access.pause()
-                if not state.output.signed:
-                    parts[-1].contents.rows()  # the next segment uses the ring again
-                state.steering.decide(between=True)
-                if not state.changes.quiet or not tables.fits():
-                    return Taken(parts, tables.rest(tables.segment[1]))
-                tables.next_segment()
-                parts.append(self._segment(tables, oldest))
+                done = tables.done - tables.first
+                if done >= SEGMENT and state.steering.due_after(done):
+                    parts.append(self._emit(tables, before, tables.cut(), start))
+                    tables.begin_segment()
+                    if not self._ask(parts[-1]) or not tables.fits():
+                        return parts, tables.rest()
+                    tables.go_on()
+                    before, start = tables.begun(), time.perf_counter()
+            parts.append(self._emit(tables, before, tables.events, start))
         except BaseException as error:
             tables.give_up()
             state.broken = error
             raise
-        finally:
-            tables.end()
         tables.review()
-        return Taken(parts)
+        return parts, None
 
-    def _segment(self, tables: PushTables, oldest: list[int]) -> Result:
-        """Take a segment in, as `batch.process` takes a batch. While others work on it, it is written down."""
-        state, start, (first, stop) = self._state, time.perf_counter(), tables.segment
-        lows, counts = tables.begun()
-        tables.make_room(oldest)
+    def _note(self, tables: PushTables, before: tuple[list[int], list[int]], stop: int) -> None:
+        """Write down the events up to ``stop``; ``before`` are low-water rows and next rows before them."""
+        state, first = self._state, tables.first
         times = None if tables.times is None else tables.times[first:stop]
         arrivals = Arrivals(tables.order[first:stop], times, ())
         state.intake.accept(arrivals)
-        state.history.note(state.events, counts, lows, arrivals, state.executor.plan)
-        while not tables.finish(state.handout.ring):
-            state.access.pause()
+        state.history.note(state.events, before[1], before[0], arrivals, state.executor.plan)
+
+    def _emit(
+        self, tables: PushTables, before: tuple[list[int], list[int]], stop: int, start: float
+    ) -> Result:
+        """The results of the events up to ``stop``, taken in since the time ``start``, as `batch.process` has them."""
+        state = self._state
+        if not tables.shared:
+            self._note(tables, before, stop)
         result = state.output.of(state.executor, state.handout.ring, state.streams, state.fetch)
-        state.events += stop - first
-        state.batches += tables.portions
+        state.events += stop - tables.first
+        state.batches += tables.portions(stop)
         state.results += result.count
         state.seconds += time.perf_counter() - start
         return state.handout.give(result)
+
+    def _ask(self, part: Result) -> bool:
+        """Ask the routing policy in the middle of a push, after ``part`` of its results; whether it may go on here."""
+        state = self._state
+        if not state.output.signed:
+            part.contents.rows()  # what follows uses the ring again
+        state.steering.decide(between=True)
+        return state.changes.quiet
 
 
 def _handles(

@@ -51,10 +51,11 @@ def _push(
         finally:
             access.give()
         if taken is not None:
-            if taken.rest is None:
-                return _whole(state, taken.parts)
-            state.intake.accept(taken.rest)
-            return _pieces(state, taken.parts, taken.rest.cut(state.batch_length), signals)
+            parts, rest = taken
+            if rest is None:
+                return _whole(state, parts)
+            state.intake.accept(rest)
+            return _pieces(state, parts, rest.cut(state.batch_length), signals)
     state.executor.rouse()
     prepare(state)
     arrivals = state.intake.admit(batches)

@@ -38,6 +38,9 @@ EARLIEST = int(np.iinfo(np.int64).min)
 class PushTables(ABC):
     """An engine's arrays as far as every batch needs them: its columns, its windows, its payload."""
 
+    shared = False
+    """Whether others are at work on a batch once it has begun."""
+
     def __init__(self, state: EngineState) -> None:
         query = state.query
         self._state, self._lowwater = state, state.lowwater
@@ -73,8 +76,8 @@ class PushTables(ABC):
         """The streams that have rows in a batch."""
         self.events = self._largest = self._batches = 0
         """Of the last batch, and the most since somebody looked; and batches since then."""
-        self.segment = (0, 0)
-        """The events of it that are taken in together: the first, and the one after the last."""
+        self.first = 0
+        """The first event of the segment."""
         self._kept: list[Any] = []
         """The columns of a batch, by stream, while their handles are used."""
         self._versions: list[int] = []
@@ -126,10 +129,15 @@ class PushTables(ABC):
         return True
 
     @property
-    def portions(self) -> int:
-        """In how many the events of a segment are joined."""
+    def done(self) -> int:
+        """Events that were taken in."""
+        start: int = self._push.start
+        return start
+
+    def portions(self, stop: int) -> int:
+        """In how many the events of the segment up to ``stop`` are joined."""
         portion: int = self._push.portion
-        return -(-(self.segment[1] - self.segment[0]) // portion)
+        return -(-(stop - self.first) // portion)
 
     def _tell(self, **arrays: NDArray[Any]) -> None:
         """Write where arrays are into fields of these names."""
@@ -186,45 +194,45 @@ class PushTables(ABC):
             self.events = kernels.admit(self._address, NDARRAY)
         return self.events >= 0
 
-    def next_segment(self) -> None:
-        """Go on to the next segment of a push that was begun."""
-        stop = self.segment[1]
-        self.segment = stop, self.events
-
     def make_room(self, oldest: list[int]) -> None:
-        """Let the payload take the segment in; rows below ``oldest`` may be forgotten."""
-        start, stop = self.segment
-        streams = self._state.streams
-        if stop - start < self.events:
-            rows = np.bincount(self.order[start:stop], minlength=len(streams)).tolist()
-        else:
-            rows = self._rows.tolist()
+        """Let the payload take the batch in; rows below ``oldest`` may be forgotten."""
+        rows, streams = self._rows.tolist(), self._state.streams
         for stream, low, n in zip(streams, oldest, rows, strict=True):
             stream.payload.reserve_plain(low, n)
         if [stream.payload.version for stream in streams] != self._versions:
             self._place()
 
-    def rest(self, start: int) -> Arrivals:
-        """The events from ``start`` on as the long way has them; those before it, and no others, were taken in."""
-        parts, kept, place = [], iter(self._kept), 0
-        for s, stream in enumerate(self._state.query.streams.values()):
-            line = self._lines[s]
-            rows, first, done = line.rows, line.first_column, (line.behind + line.here if start else 0)
-            values = next(kept) if self._given[first] else ()
-            if done < rows:
-                columns = {
-                    name: Column(column[done:]) for name, column in zip(stream.columns, values, strict=True)
-                }
-                keys = {c: values[at - first][done:] for c, at in self._keys[s].items()}
-                events = self._places[place + done : place + rows] - np.int32(start)
-                parts.append(Part(s, columns, keys, None, events))
-            place += rows
-        times = None if self.times is None else self.times[start : self.events]
-        return Arrivals(self.order[start : self.events], times, tuple(parts))
+    def cut(self) -> int:
+        """Let the events that were taken in so far be a segment of their own; returns the one after the last.
 
-    def end(self) -> None:
-        """Nobody asks for the columns of the push any more."""
-        self._kept = []
+        The engine is then as after a batch of these. `begin_segment` when they are written down; and `go_on`, if the
+        rest can be taken in here.
+        """
+        raise NotImplementedError("a batch that is dealt out to shards is not cut")
+
+    def begin_segment(self) -> None:
+        """The events that were not taken in yet are another segment."""
+        self.first = self._push.first = self.done
+
+    def go_on(self) -> None:  # noqa: B027
+        """Let the payload take in the rows of what was not taken in yet."""
+
+    def rest(self) -> Arrivals:
+        """The events that were not taken in yet, as the long way has them."""
+        done, parts, kept, place = self.first, [], iter(self._kept), 0
+        for s, (line, stream) in enumerate(zip(self._lines, self._state.query.streams.values(), strict=True)):
+            rows, first, taken = line.rows, line.first_column, (line.behind + line.here if done else 0)
+            values = next(kept) if self._given[first] else ()
+            if taken < rows:
+                columns = zip(stream.columns, values, strict=True)
+                events = self._places[place + taken : place + rows] - np.int32(done)
+                keys = {c: values[at - first][taken:] for c, at in self._keys[s].items()}
+                parts.append(
+                    Part(s, {n: Column(column[taken:]) for n, column in columns}, keys, None, events)
+                )
+            place += rows
+        times = None if self.times is None else self.times[done : self.events]
+        return Arrivals(self.order[done : self.events], times, tuple(parts))
 
     @abstractmethod
     def begin(self, handles: list[int], columns: list[Any], now: int | None, ring: int) -> bool:
@@ -257,14 +265,8 @@ class RouterTables(PushTables):
         return super().fits() and self._sequence.fits()
 
     def begin(self, handles: list[int], columns: list[Any], now: int | None, ring: int) -> bool:
-        self.segment = 0, 0
+        self.first = 0
         return self.admit(handles, columns, now)
-
-    def next_segment(self) -> None:
-        start = self.segment[1]
-        self.segment = start, min(start + SEGMENT, self.events)
-        self._push.first, self._push.end = self.segment
-        self._push.stage = layout.COUNTING
 
     def begun(self) -> tuple[list[int], list[int]]:
         return self._lowwater.lows.tolist(), self._lowwater.counts.tolist()  # it is counted by `finish`
@@ -282,10 +284,25 @@ class RouterTables(PushTables):
             stage = kernels.process(self._address)
         if stage == layout.COUNTING:
             return False
-        floor, counts = self.before[0].astype(np.int32), self._lowwater.counts.copy()
-        start, stop = self.segment
-        self._router.taken(floor, self._marks[start:stop], counts, self.portions)
+        self._taken(self.events)
         return True
+
+    def _taken(self, stop: int) -> None:
+        """The router has taken in the events of the segment, up to ``stop``."""
+        floor, counts = self.before[0].astype(np.int32), self._lowwater.counts.copy()
+        self._router.taken(floor, self._marks[self.first : stop], counts, self.portions(stop))
+
+    def cut(self) -> int:
+        stop = self.done
+        self._taken(stop)
+        for line, stream in zip(self._lines, self._state.streams, strict=True):
+            left = line.rows - line.behind - line.here  # there was room for all of them
+            stream.payload.moved_to(stream.payload.next_row - left, stream.payload.low)
+        return stop
+
+    def go_on(self) -> None:
+        for line, stream in zip(self._lines, self._state.streams, strict=True):
+            stream.payload.reserve_plain(stream.payload.low, line.rows - line.behind - line.here)
 
 
 def _only(name: str) -> Any:

@@ -40,22 +40,27 @@ class Steering:
     @property
     def due(self) -> bool:
         """Whether it is time to ask the policy. It is asked for with every push, and nearly always that is all."""
-        state = self._state
-        if state.events < self._again and (self._most is None or state.executor.matches_made <= self._most):
-            return False
-        return not self.frozen and self._is_due()
+        return self.due_after(0)
 
-    def _is_due(self) -> bool:
-        """The same, reckoned anew: with every event the policy lets the plan make some more matches unseen."""
+    def due_after(self, more: int) -> bool:
+        """Whether it is time when ``more`` events are counted: those of a push that is under way."""
+        state = self._state
+        events = state.events + more
+        if events < self._again and (self._most is None or state.executor.matches_made <= self._most):
+            return False
+        return not self.frozen and self._is_due(events)
+
+    def _is_due(self, events: int) -> bool:
+        """As `due`, reckoned anew: with every event the policy lets the plan make some more matches unseen."""
         state, period, work = (
             self._state,
             self._state.options.routing.period,
             self._state.options.routing.work,
         )
-        since = state.events - self.decided
+        since = events - self.decided
         if period is not None and since >= period:
             return True
-        self._again, self._most = state.events + SELDOM, None
+        self._again, self._most = events + SELDOM, None
         if period is None:
             return False
         self._again = min(self._again, self.decided + period)

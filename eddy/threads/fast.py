@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 class CrewTables(PushTables):
     """The arrays of an engine with shards, as long as these are in step with their tables."""
 
+    shared = True
+
     def __init__(self, state: EngineState, crew: Crew, fast: Fast) -> None:
         super().__init__(state)
         self._crew, self._fast = crew, fast
@@ -63,7 +65,7 @@ class CrewTables(PushTables):
         while m == CRAMPED:
             self._give_windows_room()
             m = kernels.go_on(push, at)
-        self.events, self.segment = m, (0, 0)
+        self.events = m
         return True
 
     def _give_windows_room(self) -> None:
@@ -83,14 +85,14 @@ class CrewTables(PushTables):
         told = crew.questions()
         made = CRAMPED
         while made == CRAMPED:
-            if self.portions > 1:
+            if self.portions(self.events) > 1:
                 with access.open_to_results():
                     made = kernels.finish(self._address, crew.team.address, told)
             else:
                 made = kernels.finish(self._address, crew.team.address, told)
             if made == CRAMPED:
                 self._give_windows_room()
-        crew.taken(made, told, marks, ring, lambda: self.rest(0).parts)
+        crew.taken(made, told, marks, ring, lambda: self.rest().parts)
         return True
 
     def give_up(self) -> None:
