@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, NoReturn, Protocol
 
 import numpy as np
 from attrs import field, fields, frozen
@@ -113,7 +113,7 @@ class Query:
 
     def __init__(
         self,
-        streams: Mapping[str, Stream | Mapping[str, Any]],
+        streams: Mapping[str, Stream | Mapping[str, object]],
         where: Predicate | Iterable[Predicate] = (),
         select: str | Iterable[str] | None = None,
         cross: bool = False,
@@ -221,7 +221,7 @@ class Query:
         return f"<Query {' '.join(str(self).split())}>"
 
 
-def changed(query: Query, **parts: Any) -> Query:
+def changed(query: Query, **parts: object) -> Query:
     """A query with other streams or outputs that say the same of its predicates, which are not parsed again."""
     own = {field.name.lstrip("_"): getattr(query, field.name) for field in fields(Query)}
     copy: Any = object.__new__(Query)
@@ -230,7 +230,7 @@ def changed(query: Query, **parts: Any) -> Query:
     return made
 
 
-def _streams(streams: Any) -> dict[str, Stream]:
+def _streams(streams: object) -> dict[str, Stream]:
     if not isinstance(streams, Mapping):
         raise QueryError(f"a query needs its streams as a dict of names and Streams, not {shown(streams)}")
     if len(streams) < 2:
@@ -250,7 +250,7 @@ def _streams(streams: Any) -> dict[str, Stream]:
     return declared
 
 
-def _predicates(where: Any, scope: Scope) -> Iterable[Expression]:
+def _predicates(where: object, scope: Scope) -> Iterable[Expression]:
     if isinstance(where, (str, UserPredicate, Expression)):
         where = [where]
     if not isinstance(where, Iterable):
@@ -282,7 +282,7 @@ def _filters(predicates: Sequence[Expression], first: str) -> tuple[dict[str, Ex
     return {stream: conjunction(parts) for stream, parts in alone.items()}, between
 
 
-def _nothing(stream: str, column: str) -> Any:
+def _nothing(stream: str, column: str) -> NoReturn:
     raise AssertionError("a constant reads no column")
 
 

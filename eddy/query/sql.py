@@ -62,7 +62,7 @@ class _Source:
 
 def sql(
     text: str,
-    schemas: Mapping[str, Stream | Mapping[str, Any]],
+    schemas: Mapping[str, Stream | Mapping[str, object]],
     *,
     cross: bool = False,
     aggregates: Iterable[type[Aggregate]] = (),
@@ -83,7 +83,7 @@ def sql(
 
 def arguments(
     text: str,
-    schemas: Mapping[str, Stream | Mapping[str, Any]],
+    schemas: Mapping[str, Stream | Mapping[str, object]],
     cross: bool,
     aggregates: Iterable[type[Aggregate]] = (),
 ) -> dict[str, Any]:
@@ -232,7 +232,7 @@ def window(content: str) -> Window:
 
 def _streams(
     sources: list[_Source],
-    schemas: Mapping[str, Stream | Mapping[str, Any]],
+    schemas: Mapping[str, Stream | Mapping[str, object]],
     windows: Mapping[str, Window | None],
 ) -> dict[str, Stream]:
     streams: dict[str, Stream] = {}

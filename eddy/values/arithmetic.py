@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from eddy.values.types import UNITS, Array, Column, ColumnType, finest
+from eddy.values.types import UNITS, Array, Column, ColumnType, DType, finest
 
 COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "=": operator.eq,
@@ -62,7 +62,7 @@ def _spans(values: Array, limit: int) -> bool:
     )
 
 
-def integer_arithmetic(op: str, a: Array, b: Array, result: np.dtype[Any]) -> tuple[Array, Array | None]:
+def integer_arithmetic(op: str, a: Array, b: Array, result: DType) -> tuple[Array, Array | None]:
     """`a op b` exactly, and a mask of the results that fit `result`, None if all do.
 
     Modular arithmetic gives the true result plus a multiple of 2**64; a float estimate, off by far less than
@@ -182,7 +182,7 @@ def _compare_units(op: str, a: Array, a_unit: str, b: Array, b_unit: str) -> Arr
     return values
 
 
-def _compare_strings(op: str, a: Any, b: Any) -> Array:
+def _compare_strings(op: str, a: object, b: object) -> Array:
     """By code point: the order of UTF-8 bytes, and of Python's own strings."""
     if isinstance(a, pa.Scalar) and isinstance(b, pa.Scalar):
         return np.array([COMPARE[op](a.as_py(), b.as_py())])
