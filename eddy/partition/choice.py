@@ -149,11 +149,11 @@ def choose(
     sample: Mapping[str, object] | None = None,
     kind: str | None = None,
 ) -> Partitioning:
-    """The way to deal the rows of a query out to up to so many cells in which the fullest cell gets the fewest rows.
+    """The way to deal the rows of a query out to at most ``cells`` cells in which the fullest gets the fewest rows.
 
     ``rows``: sizes or rates of the streams, in any unit; all alike if not given. ``sample``: rows of some streams, as
     batches, in which heavy keys are found, and times for slices. ``kind`` asks for one of `KINDS`; without it slices
-    are taken only where a sample shows that they are much better: the others need no look at the data before.
+    are taken only where a sample shows that they are much better: the others need no rows in advance.
     """
     if kind is not None:
         checked("a kind of partitioning", kind, one_of(KINDS, f"one of {', '.join(KINDS)}"), "is")

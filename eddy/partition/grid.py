@@ -22,7 +22,7 @@ from eddy.values.types import Array, Column, Columns, Sample
 HEAVY = 0.5
 """A key is heavy that puts more rows on its cells than this part of what a cell gets on average."""
 SEEN = 8
-"""So often a key must be in a sample of a stream before that says anything."""
+"""Rows of a sample that must have a key before its share of the stream is estimated from them."""
 
 
 @frozen
@@ -112,7 +112,7 @@ class Weighed:
         return best(self.sizes, self.dimensions([0] * len(self.classes)), cells)
 
     def leave_out(self, sample: Sample) -> None:
-        """Count no rows that are not sent, as one of their keys matches nothing: so many as a sample shows."""
+        """Take rows that are not sent off the sizes, by their share in a sample: one of their keys matches nothing."""
         for name in sample:
             keys = [key_of(c, name, sample[name][c.members[name]]) for c in self.classes if name in c.members]
             masks = [key.valid for key in keys if key.valid is not None and len(key.valid)]

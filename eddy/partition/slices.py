@@ -49,7 +49,7 @@ class Slices:
         return self.reach(stream, order, _given("numbers", numbers) if measure == "row" else order)
 
     def reach(self, stream: str, order: Array, place: Array) -> tuple[Array, Array]:
-        """The same by what says in which slice each row is, and what says which slices need it."""
+        """Rows and slices that need them: by ``order`` a row lies in a slice, by ``place`` later ones need it too."""
         measure, last = self.measures[stream], len(self.starts) - 1
         own = np.searchsorted(self.starts, order, side="right") - 1
         until = np.full(len(own), last)

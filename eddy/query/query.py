@@ -12,74 +12,31 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, NoReturn, Protocol
 
 import numpy as np
-from attrs import field, fields, frozen
+from attrs import fields, frozen
 
 from eddy.checks import flag
 from eddy.errors import QueryError
 from eddy.query.aggregates import AggregateOutput, parse_shown
-from eddy.query.clock import TIMES, Clock, clock_of, may_be_time, window_numbers
-from eddy.query.declared import columns_of
+from eddy.query.clock import Clock, clock_of, window_numbers
 from eddy.query.expressions import Expression, Literal
 from eddy.query.keys import KeyClass, key_classes
 from eddy.query.logic import conjunction, conjuncts
 from eddy.query.minus import Minus, difference
-from eddy.query.names import Scope, nearest
+from eddy.query.names import Scope
 from eddy.query.outputs import Output
 from eddy.query.own_aggregate import Aggregate
 from eddy.query.parse import condition
 from eddy.query.predicate import UserPredicate
 from eddy.query.residual import Residual, residuals
+from eddy.query.stream import Stream
 from eddy.query.text import text_of
-from eddy.query.windows import Range, Rows, Tumbling, Unbounded, Window, uses_time
+from eddy.query.windows import uses_time
 from eddy.shown import shown
 from eddy.values.types import BOOL, Array, ColumnType
 
 __all__ = ["AggregateOutput", "Minus", "Output", "Predicate", "Query", "Stream"]
 
 Predicate = str | UserPredicate | Expression
-
-
-@frozen(unsafe_hash=False)
-class Stream:
-    """What a stream looks like: its columns, its window, and the column that holds its time (default ts).
-
-    A static one is a relation that is loaded once, before the first row of any other stream: it has no window, and no
-    time, being older than everything.
-    """
-
-    columns: dict[str, ColumnType] = field(converter=columns_of)
-    window: Window = field(factory=Unbounded)
-    time: str | None = None
-    static: bool = field(default=False, kw_only=True)
-
-    def __attrs_post_init__(self) -> None:
-        if not isinstance(self.window, (Rows, Range, Tumbling, Unbounded)):
-            raise QueryError(f"a window is Rows, Range, Tumbling or Unbounded, not {shown(self.window)}")
-        flag("static", self.static, QueryError)
-        if self.static:
-            self._check_static()
-        elif self.time is None:
-            if "ts" in self.columns and may_be_time(self.columns["ts"]):
-                object.__setattr__(self, "time", "ts")
-        elif self.time not in self.columns:
-            raise QueryError(
-                f"no column {self.time} to take the time from: {nearest(self.time, self.columns)}"
-            )
-        elif not may_be_time(self.columns[self.time]):
-            raise QueryError(
-                f"column {self.time} is {self.columns[self.time]}, which cannot be a time: declare it as {TIMES}, "
-                "or name another with time="
-            )
-
-    def _check_static(self) -> None:
-        if not isinstance(self.window, Unbounded):
-            raise QueryError(
-                f"a static stream is loaded once and has no window: leave {self.window!r} out, or static=True"
-            )
-        if self.time is not None:
-            raise QueryError(
-                "a static stream has no time, it is older than everything: leave time= out, or static=True"
-            )
 
 
 class Restricted(Protocol):

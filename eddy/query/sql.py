@@ -25,7 +25,8 @@ from eddy.query.names import Scope, nearest
 from eddy.query.outputs import selected
 from eddy.query.own_aggregate import Aggregate
 from eddy.query.parse import condition, parse_sql
-from eddy.query.query import Query, Stream
+from eddy.query.query import Query
+from eddy.query.stream import Stream
 from eddy.query.using import Item, Joined, joined
 from eddy.query.windows import Range, Rows, Tumbling, Unbounded, Window
 from eddy.shown import shown

@@ -29,7 +29,7 @@ from eddy.values.types import Array
 WARM: dict[tuple[str, int, str], tuple[str, str, Eddy]] = {}
 """Engines that this worker process still holds, of which call, and which attempt of which micro-batch they are from."""
 KEPT = 4
-"""So many of them; a worker does not always get the same cells."""
+"""Engines that are held, at most; a worker does not always get the same cells."""
 
 
 @attrs.frozen
