@@ -17,9 +17,6 @@ from numba import njit
 
 import eddy
 import stairs.directory
-from eddy.engine.build import build, started, steered
-from eddy.engine.eddy import EngineOver
-from eddy.engine.options import checked
 from policies import (
     Auto,
     Base,
@@ -47,6 +44,7 @@ from policies import (
 )
 from policies.optimizer.model import CostModel
 from tests import naive
+from tests.inside import engine_from
 
 EPOCH = datetime.datetime(1970, 1, 1)
 
@@ -268,16 +266,10 @@ def make_engine(case, **options):
     return thrifty(engine_from(case.first_row, make_query(case), **{**own, **options}))
 
 
-def engine_from(first_row, query, plan=None, **options):
-    """An engine whose rows are numbered from ``first_row`` on: row numbers may pass 2**31 and 2**32."""
-    state = build(checked(query, plan, **options), plan, first_row=first_row)
-    return EngineOver(started(steered(state)))
-
-
 def thrifty(engine):
     """An engine that looks at its memory before every batch, if it has a budget."""
-    if engine._state.budget is not None:
-        engine._state.budget.every = 1
+    if engine.state.budget is not None:
+        engine.state.budget.every = 1
     return engine
 
 

@@ -15,6 +15,7 @@ from attrs import define, field
 
 import eddy
 from tests.cases import Case, batch, expected, make_engine, moment, selected, step_events, thrifty
+from tests.inside import Inside
 
 
 @define
@@ -150,7 +151,7 @@ def demote(engine, seed):
 
 def routers(engine):
     """The routers of an engine: one for each thread."""
-    return list(engine._state.executor.routers)
+    return list(engine.state.executor.routers)
 
 
 def restart(engine):
@@ -159,7 +160,7 @@ def restart(engine):
         engine.save(Path(folder) / "snapshot")
         policies = {"migration": engine.migration, "feedback": engine.feedback, "memory": engine.memory}
         policies |= {"routing": engine.routing, "threads": engine.threads}
-        return thrifty(eddy.Eddy.load(Path(folder) / "snapshot", engine.query, **policies))
+        return thrifty(Inside.load(Path(folder) / "snapshot", engine.query, **policies))
 
 
 # Bad input

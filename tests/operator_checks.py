@@ -6,9 +6,9 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-import eddy
 from tests.cases import step_events
 from tests.checks import Book, demote, plain, push, refuse
+from tests.inside import Inside
 from tests.operator_cases import empty_table, expected, make_engine, shown
 
 
@@ -54,7 +54,7 @@ def restart(engine, options=None):
     with tempfile.TemporaryDirectory() as folder:
         engine.save(Path(folder) / "snapshot")
         kept = {"migration": engine.migration}
-        return eddy.Eddy.load(Path(folder) / "snapshot", engine.query, **kept | (options or {}))
+        return Inside.load(Path(folder) / "snapshot", engine.query, **kept | (options or {}))
 
 
 def values(case, result):

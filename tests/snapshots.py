@@ -8,7 +8,7 @@ import zipfile
 from collections import Counter
 
 import eddy
-from tests.cases import engine_from
+from tests.inside import engine_from
 
 
 def counts(engine):

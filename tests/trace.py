@@ -7,6 +7,7 @@ import re
 
 import eddy
 from policies import Jisc
+from tests.inside import Inside
 
 ROW = re.compile(r"(?P<stream>[a-z])(?P<number>\d*'*)(\((?P<values>[^)]*)\))?(@(?P<time>-?\d+))?$")
 
@@ -44,7 +45,7 @@ class Trace:
         self.spare = itertools.count(-1, -1)
         self.query = eddy.Query(made, where=where)
         migration = migration or Jisc(background=background)
-        self.engine = eddy.Eddy(self.query, plan=plan, migration=migration, **options)
+        self.engine = Inside(self.query, plan=plan, migration=migration, **options)
 
     def add(self, rows):
         """Push rows one by one; all but the last must give nothing, the results of the last are returned."""

@@ -15,6 +15,7 @@ from policies import Fixed
 from tests import naive
 from tests.cases import Case, expected, make_engine, step_events
 from tests.checks import Book, push
+from tests.inside import Inside
 
 # What a row alone shows
 
@@ -245,7 +246,7 @@ def rows(*values):
 
 def example():
     """An engine with a result (A 0, B 0, C 0), and rows that give none."""
-    engine = eddy.Eddy(query(A=eddy.Rows(3), B=eddy.Range(10)), plan="(A B) C")
+    engine = Inside(query(A=eddy.Rows(3), B=eddy.Range(10)), plan="(A B) C")
     engine.push("A", rows((0, 1, 3.0), (1, 2, 4.0)))
     engine.push("B", rows((2, 1, 11.0), (3, 2, 3.0), (3, None, 15.0)))
     engine.push("C", rows((4, 1, 5.0), (5, 1, None), (6, 2, 1.0)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from attrs import field, frozen
@@ -17,7 +16,7 @@ from eddy.partition.marks import counted
 from eddy.partition.slices import Slices, slices, times_of
 from eddy.query.keys import KeyClass
 from eddy.query.query import Query
-from eddy.values.types import Array
+from eddy.values.types import Array, Sample
 from policies.options import one_of
 
 KINDS = ("hash", "hypercube", "slices", "single")
@@ -64,7 +63,9 @@ class Partitioning:
         """Whether rows need the numbers of their events, `__event`, in order to be dealt out."""
         return self.slices is not None and self.slices.by == "event"
 
-    def deal(self, stream: str, columns: Any, numbers: Any = None, events: Any = None) -> tuple[Array, Array]:
+    def deal(
+        self, stream: str, columns: object, numbers: Array | None = None, events: Array | None = None
+    ) -> tuple[Array, Array]:
         """Where rows go: their places in the batch (int64), and beside each a cell that it is sent to (int32).
 
         A row is listed once for each cell it is copied to. ``columns`` is a batch as `push` takes it; columns that are
@@ -145,14 +146,14 @@ def choose(
     query: Query,
     cells: int,
     rows: Mapping[str, float] | None = None,
-    sample: Mapping[str, Any] | None = None,
+    sample: Mapping[str, object] | None = None,
     kind: str | None = None,
 ) -> Partitioning:
-    """The way to deal the rows of a query out to up to so many cells in which the fullest cell gets the fewest rows.
+    """The way to deal the rows of a query out to at most ``cells`` cells in which the fullest gets the fewest rows.
 
     ``rows``: sizes or rates of the streams, in any unit; all alike if not given. ``sample``: rows of some streams, as
     batches, in which heavy keys are found, and times for slices. ``kind`` asks for one of `KINDS`; without it slices
-    are taken only where a sample shows that they are much better: the others need no look at the data before.
+    are taken only where a sample shows that they are much better: the others need no rows in advance.
     """
     if kind is not None:
         checked("a kind of partitioning", kind, one_of(KINDS, f"one of {', '.join(KINDS)}"), "is")
@@ -179,7 +180,7 @@ def gridded(
     query: Query,
     cells: int,
     rows: Mapping[str, float] | None = None,
-    sample: Mapping[str, Mapping[str, Any]] | None = None,
+    sample: Sample | None = None,
     kind: str | None = None,
 ) -> Partitioning:
     """A grid of cells for the join of a query, whatever is made of its results."""
@@ -231,16 +232,14 @@ def _single(query: Query, rows: Mapping[str, float] | None, note: str) -> Partit
 # -- slices ------------------------------------------------------------------------------------------------------------
 
 
-def _sliceable(query: Query, sample: Mapping[str, Any]) -> bool:
+def _sliceable(query: Query, sample: Sample) -> bool:
     moving = [name for name, stream in query.streams.items() if not stream.static]
     if not query.time_windows or counted(query) or not all(name in sample for name in moving):
         return False
     return any(len(sample[name][str(query.streams[name].time)]) for name in moving)
 
 
-def _slices(
-    query: Query, cells: int, rows: Mapping[str, float] | None, sample: Mapping[str, Mapping[str, Any]]
-) -> Partitioning:
+def _slices(query: Query, cells: int, rows: Mapping[str, float] | None, sample: Sample) -> Partitioning:
     """Slices of time with about as many events each, by the times of a sample."""
     if not query.time_windows or counted(query):
         raise EddyError(
@@ -270,9 +269,7 @@ def sliced(
     return _of_slices(query, slices(query, starts, counts), None, {})
 
 
-def _of_slices(
-    query: Query, found: Slices, rows: Mapping[str, float] | None, sample: Mapping[str, Mapping[str, Any]]
-) -> Partitioning:
+def _of_slices(query: Query, found: Slices, rows: Mapping[str, float] | None, sample: Sample) -> Partitioning:
     sizes = _sizes(query, rows)
     got, times = np.zeros(len(found.starts)), times_of(query, sample)
     all_times = np.concatenate([np.empty(0, np.int64), *times.values()])

@@ -13,7 +13,7 @@ from eddy.errors import EddyError
 from eddy.intake.columns import _mapping
 from eddy.query.keys import KeyClass
 from eddy.query.query import Query
-from eddy.values.types import Array
+from eddy.values.types import Array, Columns, Values
 from policies.options import number
 
 SIZE = number(least=0, below=math.inf)
@@ -29,15 +29,15 @@ def check_streams(query: Query, names: Iterable[str]) -> None:
             raise EddyError(f"the query has no stream {name!r}: it has {', '.join(query.names)}")
 
 
-def check_sizes(rows: Mapping[str, Any] | None) -> None:
+def check_sizes(rows: Mapping[str, object] | None) -> None:
     """Sizes or rates: numbers of at least 0."""
     for name, size in (rows or {}).items():
         checked(f"rows of stream {name}", size, SIZE)
 
 
 def checked_sample(
-    query: Query, sample: Mapping[str, Any] | None, classes: Sequence[KeyClass], timed: bool
-) -> dict[str, dict[str, Any]]:
+    query: Query, sample: Mapping[str, object] | None, classes: Sequence[KeyClass], timed: bool
+) -> dict[str, dict[str, Values]]:
     """Rows of some streams, with their columns of these classes, and their times if these are asked for."""
     batches = {name: dict(_mapping(name, batch)) for name, batch in (sample or {}).items()}
     for name, batch in batches.items():
@@ -54,7 +54,7 @@ def checked_sample(
 def check_columns(
     query: Query,
     name: str,
-    batch: Mapping[str, Any],
+    batch: Columns,
     classes: Sequence[KeyClass],
     timed: bool,
     where: str = "",
@@ -77,7 +77,7 @@ def check_columns(
         raise EddyError(f"{where}stream {name}: columns differ in length: {shown}")
 
 
-def checked_events(names: Sequence[str], streams: Any, counts: Sequence[int]) -> tuple[Array, list[int]]:
+def checked_events(names: Sequence[str], streams: object, counts: Sequence[int]) -> tuple[Array, list[int]]:
     """The stream of each event by its place in the query, and how many rows of every stream came before."""
     if len(counts) != len(names):
         raise EddyError(

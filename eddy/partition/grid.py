@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from attrs import define, field, frozen
@@ -18,12 +17,12 @@ from eddy.errors import EddyError
 from eddy.partition.hash import add_coordinates, key_of
 from eddy.partition.shares import Dimension, Shares, allot, best, frontier
 from eddy.query.keys import KeyClass
-from eddy.values.types import Array
+from eddy.values.types import Array, Column, Columns, Sample
 
 HEAVY = 0.5
 """A key is heavy that puts more rows on its cells than this part of what a cell gets on average."""
 SEEN = 8
-"""So often a key must be in a sample of a stream before that says anything."""
+"""Rows of a sample that must have a key before its share of the stream is estimated from them."""
 
 
 @frozen
@@ -112,15 +111,15 @@ class Weighed:
         """The shares if no key were heavy."""
         return best(self.sizes, self.dimensions([0] * len(self.classes)), cells)
 
-    def leave_out(self, sample: Mapping[str, Mapping[str, Any]]) -> None:
-        """Count no rows that are not sent, as one of their keys matches nothing: so many as a sample shows."""
+    def leave_out(self, sample: Sample) -> None:
+        """Take rows that are not sent off the sizes, by their share in a sample: one of their keys matches nothing."""
         for name in sample:
             keys = [key_of(c, name, sample[name][c.members[name]]) for c in self.classes if name in c.members]
             masks = [key.valid for key in keys if key.valid is not None and len(key.valid)]
             if masks:
                 self.sizes[name] *= float(np.logical_and.reduce(masks).mean())
 
-    def find_heavy(self, cells: int, sample: Mapping[str, Mapping[str, Any]]) -> None:
+    def find_heavy(self, cells: int, sample: Sample) -> None:
         """Find the heavy keys in a sample, and keep those that are worth a grid of their own."""
         plain = self.plain(cells)
         dimensions = self.dimensions([0] * len(self.classes))
@@ -148,7 +147,7 @@ def _others(plain: Shares, dimensions: list[Dimension], name: str, place: int) -
     return int(np.prod([s for d, s in enumerate(plain.shares) if name in dimensions[d] and d != place]))
 
 
-def _frequent(place: int, key_class: KeyClass, sample: Mapping[str, Mapping[str, Any]]) -> list[HeavyKey]:
+def _frequent(place: int, key_class: KeyClass, sample: Sample) -> list[HeavyKey]:
     """The keys of a class that a sample has often enough to say something, with their parts of each stream."""
     counts: dict[int, dict[str, float]] = {}
     shown: dict[int, str] = {}
@@ -170,7 +169,7 @@ def deal(
     weighed: Weighed,
     grids: tuple[Grid, ...],
     stream: str,
-    columns: Mapping[str, Any],
+    columns: Columns,
     numbers: Array | None,
 ) -> tuple[Array, Array]:
     """Rows, by their place in the batch, and the cells that each is sent to; rows that cannot match are not sent."""
@@ -203,7 +202,7 @@ def deal(
     return np.concatenate(rows_out), np.concatenate(cells_out)
 
 
-def _along(keys: Mapping[int, Any], d: int, rows: Array, numbers: Array | None) -> Array:
+def _along(keys: Mapping[int, Column], d: int, rows: Array, numbers: Array | None) -> Array:
     """What places the rows along a dimension: their keys, or their numbers."""
     if d in keys:
         along: Array = keys[d].values[rows]

@@ -7,8 +7,6 @@ range of the other members, are ruled out here, as the engine would do.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pyarrow as pa
 from numba import types
@@ -55,7 +53,7 @@ def hash_texts(offsets, data, out):
         out[i] = np.int64(h)
 
 
-def text_keys(text: Any) -> Array:
+def text_keys(text: pa.Array | pa.ChunkedArray) -> Array:
     """Numbers for texts without NULLs, of type string or large_string: equal texts have equal ones."""
     if isinstance(text, pa.ChunkedArray):
         return np.concatenate([np.empty(0, np.int64), *(text_keys(chunk) for chunk in text.chunks)])
@@ -70,7 +68,7 @@ def text_keys(text: Any) -> Array:
     return out
 
 
-def key_of(key_class: KeyClass, stream: str, values: Any) -> Column:
+def key_of(key_class: KeyClass, stream: str, values: object) -> Column:
     """The keys of a member's values and, where some of them cannot match anything, a mask of the others.
 
     The keys of texts stand for them: others may, very rarely, have the same, which sends them to the same place.

@@ -26,7 +26,7 @@ def counted(query: Query) -> tuple[str, ...]:
 
 
 def lows_at(kind: int, size: int, counts: Array) -> Array:
-    """The first live row once so many rows have come."""
+    """The first live row of a window of this kind and size, for each of ``counts``, the rows that have come."""
     if kind == ROWS:
         return np.maximum(counts - size, 0)
     return np.maximum((counts - 1) // size, 0) * size

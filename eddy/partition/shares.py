@@ -19,7 +19,7 @@ Dimension = frozenset[str]
 """The streams that a dimension covers."""
 
 MANY = 300_000
-"""Vectors of shares that are looked at; where there are more, only shares from a coarser list are."""
+"""Vectors of shares that are compared; where there are more, only shares from a coarser list are."""
 
 
 @frozen
@@ -45,7 +45,7 @@ def undominated(dimensions: Sequence[Dimension]) -> list[int]:
 
 
 def frontier(sizes: dict[str, float], dimensions: Sequence[Dimension], most: int) -> list[Shares]:
-    """The ways worth having with up to so many cells: more cells only where each gets fewer rows.
+    """The ways worth having with at most ``most`` cells: more cells only where each gets fewer rows.
 
     Of two ways with the same load and the same number of cells the one that sends fewer rows is taken.
     """

@@ -7,7 +7,6 @@ stream at the beginning of the slice, or came since.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from attrs import frozen
@@ -17,7 +16,7 @@ from eddy.partition.marks import EARLIEST, lows_at
 from eddy.query.query import Query
 from eddy.query.windows import Range, Rows, Tumbling, uses_time
 from eddy.values.conversion import convert
-from eddy.values.types import Array
+from eddy.values.types import Array, Columns, Sample
 
 
 @frozen
@@ -37,7 +36,7 @@ class Slices:
         self,
         query: Query,
         stream: str,
-        columns: Mapping[str, Any],
+        columns: Columns,
         numbers: Array | None,
         events: Array | None,
     ) -> tuple[Array, Array]:
@@ -50,7 +49,7 @@ class Slices:
         return self.reach(stream, order, _given("numbers", numbers) if measure == "row" else order)
 
     def reach(self, stream: str, order: Array, place: Array) -> tuple[Array, Array]:
-        """The same by what says in which slice each row is, and what says which slices need it."""
+        """Rows and slices that need them: by ``order`` a row lies in a slice, by ``place`` later ones need it too."""
         measure, last = self.measures[stream], len(self.starts) - 1
         own = np.searchsorted(self.starts, order, side="right") - 1
         until = np.full(len(own), last)
@@ -61,7 +60,7 @@ class Slices:
         into = np.arange(len(rows)) - np.repeat(np.cumsum(copies) - copies, copies)
         return rows, (np.repeat(own, copies) + into).astype(np.int32)
 
-    def order(self, query: Query, stream: str, columns: Mapping[str, Any], events: Array | None) -> Array:
+    def order(self, query: Query, stream: str, columns: Columns, events: Array | None) -> Array:
         """What says in which slice an event is."""
         if self.by == "event":
             return _given("events", events)
@@ -71,13 +70,13 @@ class Slices:
         return query.time_of(stream, convert(declared.time, kind, columns[declared.time]).values)
 
 
-def _given(what: str, values: Any) -> Array:
+def _given(what: str, values: object) -> Array:
     if values is None:
         raise EddyError(f"slices of this query need {what}=, an int64 number for each row")
     return np.asarray(values, np.int64)
 
 
-def times_of(query: Query, sample: Mapping[str, Mapping[str, Any]]) -> dict[str, Array]:
+def times_of(query: Query, sample: Sample) -> dict[str, Array]:
     """The times in a sample, in the unit of the query, by stream."""
     found = {}
     for name, batch in sample.items():

@@ -9,7 +9,6 @@ COUNT, which is 0.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from attrs import frozen
 from sqlglot import exp
@@ -60,7 +59,7 @@ class AggregateOutput:
 
 
 def parse_shown(
-    select: Any, group_by: Any, aggregates: Any, scope: Scope
+    select: str | Iterable[str] | None, group_by: str | Iterable[str] | None, aggregates: object, scope: Scope
 ) -> tuple[tuple[Output, ...], tuple[AggregateOutput, ...], tuple[Output, ...]]:
     """The groups, the aggregates, and the columns that are fetched of each result of the join or difference."""
     groups = parse_groups(group_by, scope)
@@ -76,7 +75,7 @@ def parse_shown(
 
 
 def parse_aggregates(
-    aggregates: Any, group_by: Iterable[Output], scope: Scope
+    aggregates: object, group_by: Iterable[Output], scope: Scope
 ) -> tuple[AggregateOutput, ...]:
     """The aggregates of a query by their names, none of which a group column has."""
     if aggregates is not None and not isinstance(aggregates, Mapping):
@@ -94,7 +93,7 @@ def parse_aggregates(
     return tuple(_aggregate(name, text, scope) for name, text in aggregates.items())
 
 
-def _aggregate(name: str, text: Any, scope: Scope) -> AggregateOutput:
+def _aggregate(name: str, text: object, scope: Scope) -> AggregateOutput:
     if isinstance(text, Aggregate):
         return _own(name, text, scope)
     if isinstance(text, type) and issubclass(text, Aggregate):
@@ -142,7 +141,7 @@ def _own(name: str, own: Aggregate, scope: Scope) -> AggregateOutput:
     return AggregateOutput(name, kind.__name__, columns, made.type, kind)
 
 
-def own_by_name(kinds: Any) -> dict[str, type[Aggregate]]:
+def own_by_name(kinds: object) -> dict[str, type[Aggregate]]:
     """Classes of the user's own by the names, in capitals, under which SQL calls them."""
     found: dict[str, type[Aggregate]] = {}
     listed = list(kinds) if isinstance(kinds, Iterable) else [None]

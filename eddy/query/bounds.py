@@ -16,12 +16,12 @@ _SLACK = 2.0**-46
 
 
 def negated(terms: Terms) -> Terms:
-    """The same sum with the other sign."""
+    """The terms of minus the sum."""
     return tuple((-sign, term) for sign, term in terms)
 
 
 @frozen
-class Real(Expression):
+class RoundedSum(Expression):
     """A signed sum as float64 in one unit of time: rounded down for direction -1, up for 1, to nearest for 0.
 
     Rounding to nearest keeps order, so a bound of a single term needs no slack. A sum of several is off by at

@@ -16,7 +16,7 @@ from eddy.values.durations import nanoseconds
 from eddy.values.types import UNITS, Array, ColumnType, finest
 
 if TYPE_CHECKING:
-    from eddy.query.query import Stream
+    from eddy.query.stream import Stream
 
 _LIMIT = 2**62
 TIMES = "int8 to int64, uint8 to uint32, or a timestamp"

@@ -20,7 +20,7 @@ SCHEMAS = {
 """How to declare a stream like a table of each kind."""
 
 
-def columns_of(given: Any) -> dict[str, ColumnType]:
+def columns_of(given: object) -> dict[str, ColumnType]:
     """The types by name, of a dict or an Arrow schema; QueryError for anything else."""
     columns = _named(given)
     if not columns:
@@ -36,7 +36,7 @@ def columns_of(given: Any) -> dict[str, ColumnType]:
     return found
 
 
-def _named(given: Any) -> Mapping[Any, Any]:
+def _named(given: object) -> Mapping[Any, Any]:
     if isinstance(given, Mapping):
         return given
     if isinstance(given, pa.Schema):

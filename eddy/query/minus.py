@@ -82,7 +82,7 @@ def difference(minus: Any, where: Iterable[Expression], scope: Scope) -> Differe
     return Difference(base, tuple(subtracted), classes, tuple(implied))
 
 
-def base_of(minus: Any, scope: Scope) -> str:
+def base_of(minus: object, scope: Scope) -> str:
     """The one stream that is not subtracted."""
     if not isinstance(minus, Mapping):
         raise QueryError(
@@ -104,7 +104,7 @@ def base_of(minus: Any, scope: Scope) -> str:
     return left[0]
 
 
-def _pairs(condition: Any, base: str, stream: str, scope: Scope) -> Iterator[Pair]:
+def _pairs(condition: object, base: str, stream: str, scope: Scope) -> Iterator[Pair]:
     """The equalities of a condition, each with the column of the base first, and none twice."""
     texts = [condition] if isinstance(condition, (str, Expression, UserPredicate)) else condition
     if not isinstance(texts, Iterable):

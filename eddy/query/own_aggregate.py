@@ -15,7 +15,7 @@ from numba.core import ir
 
 from eddy.errors import QueryError
 from eddy.query.own_kernels import OPTIONS, make_step
-from eddy.values.types import BOOL, FLOAT64, INT64, UINT64, ColumnType
+from eddy.values.types import BOOL, FLOAT64, INT64, UINT64, ColumnType, DType
 
 FUNCTIONS = ("start", "add", "remove", "result")
 _FIELDS: dict[Any, type[np.generic]] = {
@@ -43,12 +43,12 @@ class Aggregate:
     def start(self) -> None:
         """A group gets its first value. All fields are 0: set those that begin with something else."""
 
-    def add(self, *values: Any, **named: Any) -> None:
+    def add(self, *values: object, **named: object) -> None:
         """A row comes, with one value of each column: int64 for integers, bool and timestamps (in their own unit),
         float64 for floats, uint64 for uint64. Rows in which one of them is NULL are left out."""
         raise NotImplementedError
 
-    def remove(self, *values: Any, **named: Any) -> None:
+    def remove(self, *values: object, **named: object) -> None:
         """A row goes that was added before: undo that. When the last one goes the group begins anew."""
         raise NotImplementedError
 
@@ -73,12 +73,12 @@ def columns_of(own: Aggregate) -> tuple[str, ...]:
 class Compiled:
     """An aggregate of the user's own for arguments of certain types, ready to run."""
 
-    fields: np.dtype[Any]
+    fields: DType
     type: ColumnType
     """The type of its values."""
-    value: np.dtype[Any]
+    value: DType
     """The dtype of 64 bits that they are kept in."""
-    arguments: tuple[np.dtype[Any], ...]
+    arguments: tuple[DType, ...]
     """What `add` and `remove` take."""
     step: Callable[..., None]
     """The loop of `own_kernels.make_step`."""
@@ -111,7 +111,7 @@ def _function(kind: type[Aggregate], name: str) -> Callable[..., Any]:
     return plain
 
 
-def _fields(kind: type[Aggregate]) -> np.dtype[Any]:
+def _fields(kind: type[Aggregate]) -> DType:
     """The fields that the class and its bases declare, in that order."""
     found: dict[str, type[np.generic]] = {}
     for base in reversed(kind.__mro__):
@@ -171,7 +171,7 @@ class _Compiler:
             f"{name} of the aggregate {own} must take {wants}, not ({', '.join(map(str, takes))})"
         )
 
-    def _compiled(self, name: str, function: Callable[..., Any], signature: tuple[Any, ...]) -> Any:
+    def _compiled(self, name: str, function: Callable[..., Any], signature: tuple[object, ...]) -> Any:
         try:
             jitted = numba.njit(**OPTIONS)(function)
             jitted.compile(signature)
@@ -208,7 +208,7 @@ class _Compiler:
                     "round it, int(...)"
                 )
 
-    def _shown(self, returned: Any) -> ColumnType:
+    def _shown(self, returned: object) -> ColumnType:
         """The type of the values, by what `result` returns."""
         of = returned.type if isinstance(returned, numba.types.Optional) else returned
         if isinstance(of, numba.types.Integer):
@@ -222,7 +222,7 @@ class _Compiler:
         )
 
 
-def _passed(of: ColumnType) -> np.dtype[Any]:
+def _passed(of: ColumnType) -> DType:
     """What values of a column are to the user's functions."""
     if of.kind == "float":
         return np.dtype(np.float64)

@@ -74,7 +74,7 @@ def make_step(
 
 
 def _taking(count: int) -> Any:
-    """A function that takes entry i of each of so many columns, which may differ in type, as a tuple."""
+    """A function that takes entry i of each of ``count`` columns, which may differ in type, as a tuple."""
     if count == 1:
         return nb.njit(lambda columns, i: (columns[0][i],))
     others = _taking(count - 1)

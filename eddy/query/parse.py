@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Callable
 from functools import reduce
-from typing import Any
+from typing import Any, NoReturn
 
 import sqlglot
 from sqlglot import exp
@@ -46,7 +46,7 @@ _ARITHMETIC: dict[type[exp.Expr], str] = {
 _CONNECTIVES: dict[type[exp.Expr], type[And] | type[Or]] = {exp.And: And, exp.Or: Or}
 
 
-def parse_sql(text: str, into: Any = None, written: str | None = None) -> exp.Expr:
+def parse_sql(text: str, into: type[exp.Expr] | None = None, written: str | None = None) -> exp.Expr:
     """sqlglot's tree for one statement or, with `into`, one piece of SQL; its complaints become ours.
 
     A complaint quotes what was `written`, should the text be a rewriting of it that keeps every position.
@@ -133,7 +133,7 @@ def _fold(node: Arithmetic) -> Expression:
     return integer(value) if node.type.is_integer else Literal(value, node.type)
 
 
-def _no_columns(stream: str, column: str) -> Any:
+def _no_columns(stream: str, column: str) -> NoReturn:
     raise AssertionError("a constant reads no column")
 
 

@@ -57,7 +57,7 @@ class _Kernel:
     def __attrs_post_init__(self) -> None:
         self.run = _compile(self.function, self.types)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return _Kernel, (self.function, self.types)
 
 

@@ -9,77 +9,34 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, NoReturn, Protocol
 
 import numpy as np
-from attrs import field, fields, frozen
+from attrs import fields, frozen
 
 from eddy.checks import flag
 from eddy.errors import QueryError
 from eddy.query.aggregates import AggregateOutput, parse_shown
-from eddy.query.clock import TIMES, Clock, clock_of, may_be_time, window_numbers
-from eddy.query.declared import columns_of
+from eddy.query.clock import Clock, clock_of, window_numbers
 from eddy.query.expressions import Expression, Literal
 from eddy.query.keys import KeyClass, key_classes
 from eddy.query.logic import conjunction, conjuncts
 from eddy.query.minus import Minus, difference
-from eddy.query.names import Scope, nearest
+from eddy.query.names import Scope
 from eddy.query.outputs import Output
 from eddy.query.own_aggregate import Aggregate
 from eddy.query.parse import condition
 from eddy.query.predicate import UserPredicate
 from eddy.query.residual import Residual, residuals
+from eddy.query.stream import Stream
 from eddy.query.text import text_of
-from eddy.query.windows import Range, Rows, Tumbling, Unbounded, Window, uses_time
+from eddy.query.windows import uses_time
 from eddy.shown import shown
 from eddy.values.types import BOOL, Array, ColumnType
 
 __all__ = ["AggregateOutput", "Minus", "Output", "Predicate", "Query", "Stream"]
 
 Predicate = str | UserPredicate | Expression
-
-
-@frozen(unsafe_hash=False)
-class Stream:
-    """What a stream looks like: its columns, its window, and the column that holds its time (default ts).
-
-    A static one is a relation that is loaded once, before the first row of any other stream: it has no window, and no
-    time, being older than everything.
-    """
-
-    columns: dict[str, ColumnType] = field(converter=columns_of)
-    window: Window = field(factory=Unbounded)
-    time: str | None = None
-    static: bool = field(default=False, kw_only=True)
-
-    def __attrs_post_init__(self) -> None:
-        if not isinstance(self.window, (Rows, Range, Tumbling, Unbounded)):
-            raise QueryError(f"a window is Rows, Range, Tumbling or Unbounded, not {shown(self.window)}")
-        flag("static", self.static, QueryError)
-        if self.static:
-            self._check_static()
-        elif self.time is None:
-            if "ts" in self.columns and may_be_time(self.columns["ts"]):
-                object.__setattr__(self, "time", "ts")
-        elif self.time not in self.columns:
-            raise QueryError(
-                f"no column {self.time} to take the time from: {nearest(self.time, self.columns)}"
-            )
-        elif not may_be_time(self.columns[self.time]):
-            raise QueryError(
-                f"column {self.time} is {self.columns[self.time]}, which cannot be a time: declare it as {TIMES}, "
-                "or name another with time="
-            )
-
-    def _check_static(self) -> None:
-        if not isinstance(self.window, Unbounded):
-            raise QueryError(
-                f"a static stream is loaded once and has no window: leave {self.window!r} out, or static=True"
-            )
-        if self.time is not None:
-            raise QueryError(
-                "a static stream has no time, it is older than everything: leave time= out, or static=True"
-            )
 
 
 class Restricted(Protocol):
@@ -113,7 +70,7 @@ class Query:
 
     def __init__(
         self,
-        streams: Mapping[str, Stream | Mapping[str, Any]],
+        streams: Mapping[str, Stream | Mapping[str, object]],
         where: Predicate | Iterable[Predicate] = (),
         select: str | Iterable[str] | None = None,
         cross: bool = False,
@@ -221,7 +178,7 @@ class Query:
         return f"<Query {' '.join(str(self).split())}>"
 
 
-def changed(query: Query, **parts: Any) -> Query:
+def changed(query: Query, **parts: object) -> Query:
     """A query with other streams or outputs that say the same of its predicates, which are not parsed again."""
     own = {field.name.lstrip("_"): getattr(query, field.name) for field in fields(Query)}
     copy: Any = object.__new__(Query)
@@ -230,7 +187,7 @@ def changed(query: Query, **parts: Any) -> Query:
     return made
 
 
-def _streams(streams: Any) -> dict[str, Stream]:
+def _streams(streams: object) -> dict[str, Stream]:
     if not isinstance(streams, Mapping):
         raise QueryError(f"a query needs its streams as a dict of names and Streams, not {shown(streams)}")
     if len(streams) < 2:
@@ -250,7 +207,7 @@ def _streams(streams: Any) -> dict[str, Stream]:
     return declared
 
 
-def _predicates(where: Any, scope: Scope) -> Iterable[Expression]:
+def _predicates(where: object, scope: Scope) -> Iterable[Expression]:
     if isinstance(where, (str, UserPredicate, Expression)):
         where = [where]
     if not isinstance(where, Iterable):
@@ -282,7 +239,7 @@ def _filters(predicates: Sequence[Expression], first: str) -> tuple[dict[str, Ex
     return {stream: conjunction(parts) for stream, parts in alone.items()}, between
 
 
-def _nothing(stream: str, column: str) -> Any:
+def _nothing(stream: str, column: str) -> NoReturn:
     raise AssertionError("a constant reads no column")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from attrs import field, frozen
 
-from eddy.query.bounds import Real, Terms, negated
+from eddy.query.bounds import RoundedSum, Terms, negated
 from eddy.query.comparisons import Comparison
 from eddy.query.expressions import Absolute, Arithmetic, Expression, Get
 from eddy.query.logic import And, conjuncts
@@ -119,9 +119,9 @@ def _form(index: Expression, lower: Terms | None, upper: Terms | None) -> RangeF
     units = [part.type.unit for part in parts if part.type.unit is not None]
     unit = finest(*units) if units else None
     return RangeForm(
-        Real(((1, index),), unit, 0),
-        None if lower is None else Real(lower, unit, -1),
-        None if upper is None else Real(upper, unit, 1),
+        RoundedSum(((1, index),), unit, 0),
+        None if lower is None else RoundedSum(lower, unit, -1),
+        None if upper is None else RoundedSum(upper, unit, 1),
     )
 
 

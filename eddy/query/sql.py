@@ -25,7 +25,8 @@ from eddy.query.names import Scope, nearest
 from eddy.query.outputs import selected
 from eddy.query.own_aggregate import Aggregate
 from eddy.query.parse import condition, parse_sql
-from eddy.query.query import Query, Stream
+from eddy.query.query import Query
+from eddy.query.stream import Stream
 from eddy.query.using import Item, Joined, joined
 from eddy.query.windows import Range, Rows, Tumbling, Unbounded, Window
 from eddy.shown import shown
@@ -62,7 +63,7 @@ class _Source:
 
 def sql(
     text: str,
-    schemas: Mapping[str, Stream | Mapping[str, Any]],
+    schemas: Mapping[str, Stream | Mapping[str, object]],
     *,
     cross: bool = False,
     aggregates: Iterable[type[Aggregate]] = (),
@@ -83,7 +84,7 @@ def sql(
 
 def arguments(
     text: str,
-    schemas: Mapping[str, Stream | Mapping[str, Any]],
+    schemas: Mapping[str, Stream | Mapping[str, object]],
     cross: bool,
     aggregates: Iterable[type[Aggregate]] = (),
 ) -> dict[str, Any]:
@@ -232,7 +233,7 @@ def window(content: str) -> Window:
 
 def _streams(
     sources: list[_Source],
-    schemas: Mapping[str, Stream | Mapping[str, Any]],
+    schemas: Mapping[str, Stream | Mapping[str, object]],
     windows: Mapping[str, Window | None],
 ) -> dict[str, Stream]:
     streams: dict[str, Stream] = {}

@@ -17,7 +17,7 @@ from eddy.spark import pack
 from eddy.spark.deal import dealt
 from eddy.spark.layout import CELL, ROW, STREAM, TIME, Layout, check_frames, layout_of, result_schema
 from eddy.spark.numbering import numbered
-from eddy.spark.report import tally
+from eddy.spark.report import Tally, tally
 from eddy.spark.sampling import is_empty, samples, sizes_of
 from eddy.spark.session import quiet
 from eddy.spark.ship import core_count, pickled, sent, ship
@@ -39,7 +39,7 @@ def join(
     sample: float | None = None,
     packed: bool = False,
     bad: str = "error",
-    **policies: Any,
+    **policies: object,
 ) -> DataFrame:
     """The results of a query over whole DataFrames, one for each stream: a DataFrame with the query's columns.
 
@@ -117,13 +117,13 @@ def check_options(query: Query, policies: dict[str, Any]) -> None:
         raise EddyError(f"these are not options of Eddy: {error}") from error
 
 
-def cells_of(context: SparkContext, partitions: Any) -> int:
+def cells_of(context: SparkContext, partitions: object) -> int:
     """How many partitions there are to be, by default as many as tasks run at once."""
     if partitions is None:
         return core_count(context)
     return whole("partitions", partitions)
 
 
-def remember(frame: DataFrame, partitioning: Partitioning, reports: Any) -> None:
+def remember(frame: DataFrame, partitioning: Partitioning, reports: Tally) -> None:
     """What `explain` shows of a frame."""
     frame.__dict__["_eddy"] = (partitioning, reports)

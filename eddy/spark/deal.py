@@ -10,16 +10,17 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
 import pyarrow as pa
 
 from eddy.partition import Partitioning
-from eddy.partition.grid import Grid
+from eddy.partition.grid import Grid, HeavyKey
 from eddy.spark.layout import CELL, ROW, STREAM, TIME, Layout, quoted
 from eddy.spark.pack import content
+from eddy.spark.report import Tally
 from eddy.spark.session import quiet
 from eddy.spark.ship import pickled, sent, ship
 from eddy.spark.timeless import dealt_apart, has_time, missing
@@ -145,7 +146,7 @@ def _cells(
     return " AND ".join(here), [" + ".join([*base, str(offset)]) for offset in copies]
 
 
-def _value(kind: str, heavy: Any) -> str:
+def _value(kind: str, heavy: HeavyKey) -> str:
     """A key as SQL has it, whatever is in it."""
     if kind == "string":
         return f"CAST(X'{heavy.shown.encode().hex()}' AS string)"
@@ -162,7 +163,7 @@ class Dealer:
     layout: Layout
     partitioning: Partitioning
 
-    def run(self, batches: Iterator[pa.RecordBatch], tally: Any) -> Iterator[pa.RecordBatch]:
+    def run(self, batches: Iterator[pa.RecordBatch], tally: Tally | None) -> Iterator[pa.RecordBatch]:
         """Each row once for every cell that it goes to, with that cell at the end."""
         for batch in batches:
             tags, without = np.asarray(batch.column(STREAM)), missing(batch)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from eddy.errors import EddyError
 from eddy.partition import Partitioning
 from eddy.spark import report
-from eddy.spark.report import PartitionReport
+from eddy.spark.report import PartitionReport, Tally
 
 
-def reports(frame: Any) -> list[PartitionReport]:
+def reports(frame: object) -> list[PartitionReport]:
     """What each partition did the last time that a frame of `join`, or a query of `stream`, was computed."""
     return report.reports(_job(frame)[1])
 
 
-def explain(frame: Any) -> str:
+def explain(frame: object) -> str:
     """How rows are dealt out - kind, shares, heavy keys - and, once it ran, rows sent and what each partition did."""
     partitioning, _ = _job(frame)
     found = reports(frame)
@@ -27,7 +25,7 @@ def explain(frame: Any) -> str:
     return "\n".join([*lines, report.shown(found)])
 
 
-def _job(frame: Any) -> tuple[Partitioning, Any]:
+def _job(frame: object) -> tuple[Partitioning, Tally]:
     found = getattr(frame, "__dict__", {}).get("_eddy")
     if found is None:
         raise EddyError(

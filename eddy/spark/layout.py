@@ -9,7 +9,7 @@ Columns that the query does not read do not travel.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
@@ -22,7 +22,7 @@ from eddy.intake.intake import stored_columns
 from eddy.intake.travel import mark_column
 from eddy.query.query import Query, changed
 from eddy.shown import kind_of, shown
-from eddy.values.types import ColumnType
+from eddy.values.types import ColumnType, Values
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -78,7 +78,7 @@ class Layout:
             fields + [pa.field(slot, kinds[of]) for slot, of in self.slots.items() if slot != TIME]
         )
 
-    def packed(self, stream: str, columns: Mapping[str, Any]) -> pa.RecordBatch:
+    def packed(self, stream: str, columns: Mapping[str, Values]) -> pa.RecordBatch:
         """Rows of a stream as they travel: the reverse of `unpacked`, without marks."""
         declared = self.query.streams[stream]
         n = len(next(iter(columns.values())))
@@ -114,13 +114,13 @@ class Layout:
                 found[slot] = f"CAST({value} AS {of})"
         return [f"{value} AS {quoted(name)}" for name, value in found.items()]
 
-    def unpacked(self, batch: pa.RecordBatch | pa.Table) -> dict[str, dict[str, Any]]:
+    def unpacked(self, batch: pa.RecordBatch | pa.Table) -> dict[str, dict[str, pa.Array]]:
         """The rows of each stream in a batch of rows that travelled, each in the columns of its stream."""
         tags = np.asarray(batch.column(STREAM))
         sizes = np.bincount(tags, minlength=len(self.query.names)).tolist()
         if sum(size > 0 for size in sizes) > 1:
             batch = batch.take(pa.array(np.argsort(tags, kind="stable")))
-        found: dict[str, dict[str, Any]] = {}
+        found: dict[str, dict[str, pa.Array]] = {}
         start = 0
         for name, size in zip(self.query.names, sizes, strict=True):
             if size:
@@ -134,7 +134,7 @@ class Layout:
             start += size
         return found
 
-    def columns(self, stream: str, part: pa.RecordBatch | pa.Table) -> dict[str, Any]:
+    def columns(self, stream: str, part: pa.RecordBatch | pa.Table) -> dict[str, pa.Array]:
         """The columns of a stream, of rows that are all its own."""
         declared = self.query.streams[stream]
         columns = {}
@@ -252,7 +252,7 @@ def _misfit(stream: str, column: str, kind: ColumnType, has: str, advice: str) -
     )
 
 
-def _arrived(values: Any, kind: ColumnType) -> Any:
+def _arrived(values: pa.Array | pa.ChunkedArray, kind: ColumnType) -> pa.Array:
     """A column out of its slot, as the engine takes it."""
     if isinstance(values, pa.ChunkedArray):
         values = values.combine_chunks()

@@ -20,7 +20,7 @@ from eddy.spark.identity import digest, replaced
 from eddy.spark.layout import STREAM, TIME, Layout
 from eddy.spark.order import abreast, by_stream
 from eddy.spark.pack import as_numbers, unpacked
-from eddy.spark.report import Stopwatch, report_of, sent_back
+from eddy.spark.report import Stopwatch, Tally, report_of, sent_back
 from eddy.spark.state import Header, State, Store, state_name
 from eddy.spark.timeless import dropped
 from eddy.spark.work import LARGEST, as_spark, gathered
@@ -29,7 +29,7 @@ from eddy.values.types import Array
 WARM: dict[tuple[str, int, str], tuple[str, str, Eddy]] = {}
 """Engines that this worker process still holds, of which call, and which attempt of which micro-batch they are from."""
 KEPT = 4
-"""So many of them; a worker does not always get the same cells."""
+"""Engines that are held, at most; a worker does not always get the same cells."""
 
 
 @attrs.frozen
@@ -56,7 +56,7 @@ class LiveJob:
     call: str = ""
     """The call of `stream` that this is from: held engines of another have other policies, or another query."""
 
-    def run(self, batches: Iterator[pa.RecordBatch], tally: Any) -> Iterator[pa.RecordBatch]:
+    def run(self, batches: Iterator[pa.RecordBatch], tally: Tally | None) -> Iterator[pa.RecordBatch]:
         """The results of a micro-batch, as Spark's mapInArrow calls it; the state is written at the end."""
         from pyspark import TaskContext
 
@@ -81,7 +81,7 @@ class LiveJob:
         cell: int,
         table: pa.Table,
         watch: Stopwatch,
-        tally: Any,
+        tally: Tally | None,
     ) -> Iterator[pa.RecordBatch]:
         """The results of one micro-batch of a cell, whose rows and newest times are in the table."""
         table, bad = dropped(self.layout, table, self.bad)

@@ -71,7 +71,7 @@ def _is(layout: Layout, number: int) -> Column:
 
 
 def _low(layout: Layout, stream: str, count: Column) -> Column:
-    """The first live row of a stream when so many have come; `eddy.marks.lows_at` says the same."""
+    """The first live row of a stream when ``count`` have come, as `partition.marks.lows_at` computes it."""
     from pyspark.sql import functions as F
 
     kinds, sizes = layout.query.window_table()

@@ -37,7 +37,7 @@ def by_stream(layout: Layout, table: pa.Table) -> dict[str, tuple[Array, pa.Reco
 def abreast(
     streams: dict[str, tuple[Array, pa.RecordBatch]], size: int
 ) -> Iterator[dict[str, pa.RecordBatch]]:
-    """Streams that are each in order of time, cut into batches of about so many rows; no time is in two of them."""
+    """Streams that are each in order of time, cut into batches of about ``size`` rows; no time is in two of them."""
     if not streams:
         return
     times = np.sort(np.concatenate([times for times, _ in streams.values()]), kind="stable")

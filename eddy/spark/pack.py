@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
@@ -19,6 +19,7 @@ import pyarrow as pa
 from eddy.partition import Partitioning
 from eddy.partition.hash import stir_into, text_keys
 from eddy.spark.layout import CELL, STREAM, TIME, Layout
+from eddy.spark.report import Tally
 from eddy.spark.session import quiet
 from eddy.spark.ship import core_count, pickled, sent, ship
 from eddy.spark.timeless import dealt_apart, missing
@@ -41,7 +42,7 @@ class Packer:
     layout: Layout
     partitioning: Partitioning
 
-    def run(self, batches: Iterator[pa.RecordBatch], tally: Any) -> Iterator[pa.RecordBatch]:
+    def run(self, batches: Iterator[pa.RecordBatch], tally: Tally | None) -> Iterator[pa.RecordBatch]:
         """For each cell a block of its rows of each stream, and with it the newest time."""
         held, n = [], 0
         for batch in batches:
@@ -124,7 +125,7 @@ def unpacked(layout: Layout, batches: Iterator[pa.RecordBatch]) -> tuple[int, pa
     return cell, pa.Table.from_batches(found, layout.arrow)
 
 
-def content(columns: Mapping[str, Any], partitioning: Partitioning) -> Array | None:
+def content(columns: Mapping[str, pa.Array], partitioning: Partitioning) -> Array | None:
     """Numbers made of what is in the rows, where rows are dealt out by number: a second attempt deals alike."""
     if not partitioning.numbered:
         return None
@@ -138,7 +139,7 @@ def content(columns: Mapping[str, Any], partitioning: Partitioning) -> Array | N
     return numbers & np.int64(np.iinfo(np.int64).max)
 
 
-def as_numbers(values: Any) -> Array:
+def as_numbers(values: pa.Array | pa.ChunkedArray) -> Array:
     """Times, or other values of fixed width, as int64; anything where they are NULL."""
     if isinstance(values, pa.ChunkedArray):
         values = values.combine_chunks()

@@ -16,13 +16,16 @@ from eddy.query.query import Query
 from eddy.results.result import Result
 from eddy.spark.bounded import check_options
 from eddy.spark.internals import active_context
-from eddy.spark.report import Stopwatch, report_of, sent_back
+from eddy.spark.report import Stopwatch, Tally, report_of, sent_back
 from eddy.spark.ship import pickled, sent, ship
+from eddy.values.types import Values
 
 TABLES = (pa.Table, pa.RecordBatch)
 
 
-def driver(query: Query, *, tally: Any = None, **policies: Any) -> Callable[[Iterable[Any]], Iterator[Any]]:
+def driver(
+    query: Query, *, tally: Tally | None = None, **policies: object
+) -> Callable[[Iterable[object]], Iterator[object]]:
     """A function that joins the items of a partition: ``rdd.mapPartitions(eddy.spark.driver(query))``.
 
     Items are pairs of a stream's name and a row - a `pyspark.sql.Row`, a tuple in the order of the declared columns, or
@@ -46,7 +49,7 @@ class Partition:
     query: Query
     options: dict[str, Any]
 
-    def run(self, items: Iterable[Any], tally: Any) -> Iterator[Any]:
+    def run(self, items: Iterable[object], tally: Tally | None) -> Iterator[object]:
         """Results of the items, in kind."""
         engine = Eddy(self.query, **self.options)
         counts = dict.fromkeys(self.query.names, 0)
@@ -68,8 +71,8 @@ class Partition:
         sent_back(tally, report_of(number, counts, engine.statistics(), watch))
 
     def _gathered(
-        self, items: Iterable[Any], size: int, merged: bool
-    ) -> Iterator[tuple[dict[str, Any], Callable[[Result, bool], Iterable[Any]]]]:
+        self, items: Iterable[object], size: int, merged: bool
+    ) -> Iterator[tuple[dict[str, Any], Callable[[Result, bool], Iterable[object]]]]:
         """Batches to push, and how their results are given."""
         for kind, run in itertools.groupby(map(_checked, items), _kind):
             if kind is None:
@@ -84,7 +87,7 @@ class Partition:
                     for _, same in itertools.groupby(chunk, lambda item: item[0]):
                         yield self._columns(list(same)), give
 
-    def _columns(self, chunk: list[tuple[str, Any]]) -> dict[str, Any]:
+    def _columns(self, chunk: list[tuple[str, object]]) -> dict[str, Any]:
         """Rows of several streams as columns."""
         rows: dict[str, list[Any]] = {}
         for name, row in chunk:
@@ -105,7 +108,7 @@ class Partition:
             ) from error
 
 
-def _pushed(engine: Eddy, batches: dict[str, Any]) -> Result:
+def _pushed(engine: Eddy, batches: dict[str, object]) -> Result:
     try:
         return engine.push_all(batches)
     except OrderError as error:
@@ -115,18 +118,18 @@ def _pushed(engine: Eddy, batches: dict[str, Any]) -> Result:
         ) from error
 
 
-def _checked(item: Any) -> tuple[str, Any]:
+def _checked(item: object) -> tuple[str, Any]:
     if not isinstance(item, tuple) or len(item) != 2 or not isinstance(item[0], str):
         raise BatchError(f"a partition needs pairs of a stream's name and a row or table, not {item!r}")
     return item
 
 
-def _kind(item: tuple[str, Any]) -> bool | None:
+def _kind(item: tuple[str, object]) -> bool | None:
     """None for tables; else whether the row is a dict."""
     return None if isinstance(item[1], TABLES) else isinstance(item[1], Mapping)
 
 
-def _length(batch: Any) -> int:
+def _length(batch: pa.Table | pa.RecordBatch | Mapping[str, Values]) -> int:
     return int(batch.num_rows) if isinstance(batch, TABLES) else len(next(iter(batch.values())))
 
 
@@ -134,12 +137,12 @@ def _as_tables(result: Result, signed: bool) -> Iterable[pa.RecordBatch]:
     return result.to_arrow(signed).to_batches() if len(result) else ()
 
 
-def _as_dicts(result: Result, signed: bool) -> Iterable[dict[str, Any]]:
-    rows: list[dict[str, Any]] = result.to_arrow(signed).to_pylist() if len(result) else []
+def _as_dicts(result: Result, signed: bool) -> Iterable[dict[str, object]]:
+    rows: list[dict[str, object]] = result.to_arrow(signed).to_pylist() if len(result) else []
     return rows
 
 
-def _as_rows(result: Result, signed: bool) -> Iterable[Any]:
+def _as_rows(result: Result, signed: bool) -> Iterable[object]:
     from pyspark.sql import Row
 
     if not len(result):

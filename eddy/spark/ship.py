@@ -19,9 +19,10 @@ import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from eddy.compiling import compile_kernels
+from eddy.spark.report import Tally
 from stairs.kernel import index_path
 
 if TYPE_CHECKING:
@@ -109,13 +110,13 @@ def _caches(module: ModuleType) -> Iterator[tuple[Path, Path]]:
             yield Path(value.py_func.__code__.co_filename), index
 
 
-def sent(job: bytes, archive: str | None, tally: Any = None) -> Callable[..., Iterator[Any]]:
+def sent(job: bytes, archive: str | None, tally: Tally | None = None) -> Callable[..., Iterator[object]]:
     """The function that Spark calls on each partition: it gets the library first, and then runs the job.
 
     Spark pickles it by value, as it is made inside another, and it names nothing of the library.
     """
 
-    def run(items: Iterator[Any]) -> Iterator[Any]:
+    def run(items: Iterator[object]) -> Iterator[object]:
         import os
         import pickle
         import shutil
@@ -165,7 +166,7 @@ def settle() -> None:
     gc.freeze()
 
 
-def pickled(job: Any) -> bytes:
+def pickled(job: object) -> bytes:
     """A job as bytes: functions of the user's own go by value."""
     from pyspark import cloudpickle
 

@@ -203,7 +203,7 @@ class Store:
         self._files.create_dir(folder, recursive=True)
         self._put(posixpath.join(folder, state_name(header.cell, cells, header.dealing)), body.getbuffer())
 
-    def _put(self, target: str, body: Any) -> None:
+    def _put(self, target: str, body: object) -> None:
         """Write a file, which is whole or not there."""
         draft = (
             f"{target}.{secrets.token_hex(6)}.draft" if self._local else target

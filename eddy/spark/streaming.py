@@ -48,13 +48,13 @@ def stream(
     frames: Mapping[str, DataFrame],
     checkpoint: str | os.PathLike[str],
     *,
-    watermark: Any = None,
+    watermark: object = None,
     multiple: str | None = None,
     partitions: int | None = None,
     rows: Mapping[str, float] | None = None,
     retain: int = 2,
     bad: str = "error",
-    **policies: Any,
+    **policies: object,
 ) -> DataFrame:
     """The results of a query over streaming DataFrames, one for each stream: a streaming DataFrame, to be appended.
 
@@ -124,7 +124,7 @@ def stream(
     return result
 
 
-def check_given(checkpoint: Any, policies: Mapping[str, Any]) -> str:
+def check_given(checkpoint: object, policies: Mapping[str, object]) -> str:
     """The folder of the checkpoint; EddyError unless it is one, or for an option that only `join` has."""
     place = path_to("checkpoint is a folder, the same as the option checkpointLocation", checkpoint)
     why = "how a stream is dealt out must not depend on the rows that are there on one day"
@@ -134,7 +134,7 @@ def check_given(checkpoint: Any, policies: Mapping[str, Any]) -> str:
     return place
 
 
-def check_delays(query: Query, watermark: Any) -> None:
+def check_delays(query: Query, watermark: object) -> None:
     """EddyError unless every stream has a time: rows of a micro-batch have no other order."""
     unknown = [
         name for name in (watermark if isinstance(watermark, Mapping) else ()) if name not in query.streams

@@ -6,8 +6,6 @@ an error, or are dropped and counted in its report.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pyarrow as pa
 
@@ -22,7 +20,7 @@ from policies.options import one_of
 BAD = ("error", "drop")
 
 
-def check_bad(bad: Any) -> None:
+def check_bad(bad: object) -> None:
     """What to do with such rows."""
     checked("bad", bad, one_of(BAD), "says what to do with rows whose time is NULL:")
 
@@ -52,7 +50,9 @@ def dealt_apart(rows: Array, cells: Array, without: Array | None) -> tuple[Array
     )
 
 
-def dropped(layout: Layout, rows: Any, bad: str) -> tuple[Any, int]:
+def dropped(
+    layout: Layout, rows: pa.RecordBatch | pa.Table, bad: str
+) -> tuple[pa.RecordBatch | pa.Table, int]:
     """Rows that travelled, but for those that have no time, and how many these are; BatchError if that is an error."""
     without = missing(rows)
     if without is None:

@@ -15,7 +15,7 @@ from eddy.results.result import Result
 from eddy.spark.layout import CELL, Layout
 from eddy.spark.order import abreast, by_stream
 from eddy.spark.pack import unpacked
-from eddy.spark.report import Stopwatch, report_of, sent_back
+from eddy.spark.report import Stopwatch, Tally, report_of, sent_back
 from eddy.spark.timeless import dropped
 
 LARGEST = 1 << 16
@@ -39,11 +39,11 @@ class Job:
     bad: str = "error"
     """What to do with rows without a time: see `eddy.spark.timeless`."""
 
-    def run(self, batches: Iterator[pa.RecordBatch], tally: Any) -> Iterator[pa.RecordBatch]:
+    def run(self, batches: Iterator[pa.RecordBatch], tally: Tally | None) -> Iterator[pa.RecordBatch]:
         """Joins a partition, as Spark's mapInArrow calls it; memory is bounded by the windows, if it is not packed."""
         yield from gathered(self._joined(batches, tally), self.schema)
 
-    def _joined(self, batches: Iterator[pa.RecordBatch], tally: Any) -> Iterator[pa.RecordBatch]:
+    def _joined(self, batches: Iterator[pa.RecordBatch], tally: Tally | None) -> Iterator[pa.RecordBatch]:
         watch, events, cell, bad = Stopwatch(), 0, None, 0
         rows = dict.fromkeys(self.layout.query.names, 0)
         parts: Iterator[tuple[int, Any, int]] = (

@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from eddy.values.types import UNITS, Array, Column, ColumnType, finest
+from eddy.values.types import UNITS, Array, Column, ColumnType, DType, finest
 
 COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "=": operator.eq,
@@ -62,7 +62,7 @@ def _spans(values: Array, limit: int) -> bool:
     )
 
 
-def integer_arithmetic(op: str, a: Array, b: Array, result: np.dtype[Any]) -> tuple[Array, Array | None]:
+def integer_arithmetic(op: str, a: Array, b: Array, result: DType) -> tuple[Array, Array | None]:
     """`a op b` exactly, and a mask of the results that fit `result`, None if all do.
 
     Modular arithmetic gives the true result plus a multiple of 2**64; a float estimate, off by far less than
@@ -155,21 +155,21 @@ def compare_numbers(op: str, a: Array, b: Array) -> Array:
     return _compare_mixed(op, a, b) if b.dtype.kind == "f" else _compare_mixed(MIRROR[op], b, a)
 
 
-def _compare_mixed(op: str, whole: Array, real: Array) -> Array:
+def _compare_mixed(op: str, whole: Array, fraction: Array) -> Array:
     """Integers against floats. Beyond 2**53 floats cannot hold every integer, so the float is floored."""
-    real = real.astype(np.float64, copy=False)
+    fraction = fraction.astype(np.float64, copy=False)
     if whole.dtype.itemsize < 8 or not _spans(whole, 2**53):
-        plain: Array = COMPARE[op](whole.astype(np.float64), real)
+        plain: Array = COMPARE[op](whole.astype(np.float64), fraction)
         return plain
     low, high = (0.0, 2.0**64) if whole.dtype == np.uint64 else (-(2.0**63), 2.0**63)
-    inside = (real >= low) & (real < high)
-    floor = np.floor(np.where(inside, real, 0.0))
+    inside = (fraction >= low) & (fraction < high)
+    floor = np.floor(np.where(inside, fraction, 0.0))
     steps = floor.astype(whole.dtype)
     order = (whole > steps).astype(np.int8) - (whole < steps)
-    order = np.where((order == 0) & (real > floor), -1, order)
-    order = np.where(inside, order, np.where(real >= high, -1, 1))
+    order = np.where((order == 0) & (fraction > floor), -1, order)
+    order = np.where(inside, order, np.where(fraction >= high, -1, 1))
     values: Array = COMPARE[op](order, 0)
-    return np.where(np.isnan(real), op == "!=", values)
+    return np.where(np.isnan(fraction), op == "!=", values)
 
 
 def _compare_units(op: str, a: Array, a_unit: str, b: Array, b_unit: str) -> Array:
@@ -182,7 +182,7 @@ def _compare_units(op: str, a: Array, a_unit: str, b: Array, b_unit: str) -> Arr
     return values
 
 
-def _compare_strings(op: str, a: Any, b: Any) -> Array:
+def _compare_strings(op: str, a: object, b: object) -> Array:
     """By code point: the order of UTF-8 bytes, and of Python's own strings."""
     if isinstance(a, pa.Scalar) and isinstance(b, pa.Scalar):
         return np.array([COMPARE[op](a.as_py(), b.as_py())])

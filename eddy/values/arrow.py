@@ -7,12 +7,11 @@ process half a second and much memory that it may never need. These do not, and 
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from eddy.values.types import Array
+from eddy.values.types import Array, DType
 
 
 def from_numpy(values: Array, valid: Array | None, kind: pa.DataType) -> pa.Array:
@@ -24,7 +23,7 @@ def from_numpy(values: Array, valid: Array | None, kind: pa.DataType) -> pa.Arra
     return pa.Array.from_buffers(kind, len(values), [None if valid is None else bits(valid), body])
 
 
-def to_numpy(array: pa.Array, dtype: np.dtype[Any]) -> Array:
+def to_numpy(array: pa.Array, dtype: DType) -> Array:
     """The values of a fixed-width array, anything where it is null. Numbers share memory, read-only."""
     if not len(array):
         return np.empty(0, dtype)

@@ -22,12 +22,12 @@ import pyarrow.types as pat
 from eddy.errors import BatchError
 from eddy.values import arrow
 from eddy.values.objects import floats, inferred, too_large
-from eddy.values.types import UNITS, Array, Column, ColumnType
+from eddy.values.types import UNITS, Array, Column, ColumnType, DType
 
 FAILURES = (pa.ArrowException, ValueError, TypeError, OverflowError)
 
 
-def convert(where: str, kind: ColumnType, values: Any) -> Column:
+def convert(where: str, kind: ColumnType, values: object) -> Column:
     """The values as a column of this kind; `where` names the column in messages."""
     try:
         source = _read(kind, values)
@@ -45,7 +45,7 @@ def _hint(kind: ColumnType) -> str:
     return "convert them first, or declare the column with a type that holds them"
 
 
-def _read(kind: ColumnType, values: Any) -> Any:
+def _read(kind: ColumnType, values: object) -> Any:
     """The values as a numpy array, but not one of objects, or as Arrow, in whatever type they are."""
     if isinstance(values, (pa.Array, pa.ChunkedArray)):
         return values
@@ -138,7 +138,7 @@ def _from_long_doubles(kind: ColumnType, values: Array) -> Column:
     return Column(_ready(stored, kind.dtype))
 
 
-def _widens(source: np.dtype[Any], target: np.dtype[Any]) -> bool:
+def _widens(source: DType, target: DType) -> bool:
     """Numpy calls int64 -> float64 safe, but it rounds; only steps that keep every value count here."""
     if source == target:
         return True
@@ -246,7 +246,7 @@ def _refuse_new_infinities(kind: ColumnType, array: pa.Array) -> None:
         raise too_large(kind)
 
 
-def _ready(values: Array, dtype: np.dtype[Any]) -> Array:
+def _ready(values: Array, dtype: DType) -> Array:
     """As kernels ask: contiguous, aligned, writeable. Copies only if it must."""
     return np.require(values, dtype, ["C", "A", "W"])
 

@@ -24,7 +24,7 @@ _LONG: Any = np.longdouble
 _TEXTS, _STRING = {str, type(None)}, pa.string()
 
 
-def inferred(kind: ColumnType, values: list[Any], nan_is_null: bool) -> pa.Array:
+def inferred(kind: ColumnType, values: list[object], nan_is_null: bool) -> pa.Array:
     """The values in whatever type they are, for a column of this kind."""
     types = set(map(type, values))
     if kind.kind == "string" and types <= _TEXTS:
@@ -51,7 +51,7 @@ def inferred(kind: ColumnType, values: list[Any], nan_is_null: bool) -> pa.Array
         return pa.array(values, pa.uint64())
 
 
-def _times(values: list[Any], nan_is_null: bool) -> pa.Array:
+def _times(values: list[object], nan_is_null: bool) -> pa.Array:
     """Times of one make; nanoseconds are kept, which only pandas' Timestamp has."""
     makes = {_make(value) for value in values} - {None}
     if len(makes) > 1:
@@ -65,7 +65,7 @@ def _times(values: list[Any], nan_is_null: bool) -> pa.Array:
 _ZONED, _ZONELESS = "datetimes with a zone", "datetimes without a zone"
 
 
-def _make(value: Any) -> str | None:
+def _make(value: object) -> str | None:
     """What sort of time a value is; None if it is none."""
     if isinstance(value, datetime.datetime):
         return _ZONELESS if value.tzinfo is None else _ZONED
@@ -85,7 +85,7 @@ def _whole(value: Any) -> int:
 _NUMBERS = (int, float, np.integer, np.floating, np.bool_, decimal.Decimal, type(None))
 
 
-def floats(kind: ColumnType, values: Iterable[Any]) -> pa.Array:
+def floats(kind: ColumnType, values: Iterable[object]) -> pa.Array:
     """Numbers as a float column takes them: fractions are rounded to the nearest, integers must be exact."""
     found = [None if value is None else _float(kind, value) for value in values]
     valid = np.array([value is not None for value in found], bool)
@@ -93,7 +93,7 @@ def floats(kind: ColumnType, values: Iterable[Any]) -> pa.Array:
     return arrow.from_numpy(stored, None if valid.all() else valid, kind.arrow)
 
 
-def _float(kind: ColumnType, value: Any) -> Any:
+def _float(kind: ColumnType, value: object) -> Any:
     wide: Any
     if isinstance(value, (int, np.integer, np.bool_)):
         return _exact(kind, int(value))

@@ -3,7 +3,7 @@
 A string has a record of three numbers, (start in the arena, length, hash), at the index that is its code. A
 free code has length -1, and its start is the next free code. The table is open addressing, probed linearly:
 an entry is the hash's upper 32 bits above the code plus one, so that 0 means empty and most collisions end
-without a look at the record. Bytes are compared in the end: equal codes mean equal strings, always.
+without reading the record. Bytes are compared in the end: equal codes mean equal strings, always.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +21,21 @@ from eddy.shown import shown
 from eddy.values.zones import zone_named
 
 Array = np.ndarray[Any, Any]
+DType = np.dtype[np.generic]
+
+
+class Values(Protocol):
+    """A column as somebody gives it: a list, an array of numpy, or one of Arrow, pandas or polars."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, place: int, /) -> object: ...
+
+
+Columns = Mapping[str, Values]
+"""The columns of some rows of one stream, by name."""
+Sample = Mapping[str, Columns]
+"""Some rows of some streams."""
 
 # Units of time, coarse to fine, with the number of them in a second.
 UNITS = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
@@ -55,15 +70,15 @@ class ColumnType:
     name: str
     # int, uint, float, bool, string or timestamp; in expressions also duration and null
     kind: str = field(eq=False)
-    dtype: np.dtype[Any] = field(eq=False, repr=False)
+    dtype: DType = field(eq=False, repr=False)
     arrow: pa.DataType = field(eq=False, repr=False)
     unit: str | None = field(default=None, eq=False)
     zone: str | None = field(default=None, eq=False)
-    direct: np.dtype[Any] = field(init=False, eq=False, repr=False)
+    direct: DType = field(init=False, eq=False, repr=False)
     """The dtype of arrays that are columns as they are. Strings are coded first, so no array has theirs."""
 
     @direct.default
-    def _direct(self) -> np.dtype[Any]:
+    def _direct(self) -> DType:
         return np.dtype([("string", "V1")]) if self.kind == "string" else self.dtype
 
     def __str__(self) -> str:
@@ -184,7 +199,7 @@ def _name_of(spec: Any) -> str | None:
     return "string" if dtype.kind in "UT" else dtype.name
 
 
-def column_type(spec: Any) -> ColumnType:
+def column_type(spec: object) -> ColumnType:
     """The type that a spec names: "int64", "timestamp[ns, Europe/Berlin]", a numpy or pyarrow type, int."""
     if isinstance(spec, ColumnType):
         return spec

@@ -1,6 +1,6 @@
 """Routing policies: which plan to run from now on.
 
-Each looks at a `View` of the engine every so many events and may name a better plan; `base` has the contract.
+Each looks at a `View` of the engine every ``period`` events and may name a better plan; `base` has the contract.
 
 May import: the modules of `policies` that are in no room, and `policies.optimizer`.
 """

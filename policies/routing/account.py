@@ -44,7 +44,7 @@ class Account:
     _urgent: float | None = field(init=False, default=None)
 
     def earn(self, seconds: float, price: float, beyond: float = 0.0) -> None:
-        """Batches took so long, of which so much ``beyond`` what was expected; a thought would cost so much."""
+        """Batches took ``seconds``, of which ``beyond`` more than was expected; a thought would cost ``price``."""
         if self._urgent is None:
             self._urgent = STOCK * price
         self.worked += seconds
@@ -90,5 +90,5 @@ class Account:
         return self.lost <= self.regret * self.worked
 
     def lose(self, seconds: float) -> None:
-        """A change has cost so much more than it brought."""
+        """A change has cost these ``seconds`` more than it brought."""
         self.lost += seconds

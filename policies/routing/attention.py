@@ -35,7 +35,7 @@ class Attention:
     period: int = field(init=False)
     """Events until it glances again."""
     work: tuple[float, float] | None = field(init=False, default=None)
-    """Matches until then, so many and so many for each event: with more it glances at once."""
+    """Matches until then: a number, and a number for each event; with more than both together it glances at once."""
     rate: float = field(init=False, default=0.0)
     """Seconds an event at the last look."""
     worked: float = field(init=False, default=0.0)

@@ -94,8 +94,8 @@ class Lottery(Routing):
                 self._split(graph, (*path, name), tickets, own, part, found)
 
     def _seats(self, shares: list[float], draws: int) -> list[int]:
-        """Systematic sampling: so many draws at equal distances, from a start by chance; where there are enough, each
-        gets one."""
+        """Systematic sampling: ``draws`` of them at equal distances, from a start by chance; where there are
+        enough, each gets one."""
         if draws >= len(shares):
             extra = self._seats(shares, draws - len(shares)) if draws > len(shares) else [0] * len(shares)
             return [1 + more for more in extra]

@@ -105,7 +105,7 @@ class Profile:
 
 
 def _noise(matches: float, events: int) -> float:
-    """By how much a count of so many matches per event may be off, by chance alone."""
+    """By how much a count of ``matches`` per event may be off over ``events`` events, by chance alone."""
     return NOISE * math.sqrt(matches / events)
 
 

@@ -51,7 +51,7 @@ class Trials:
         return plan in self._wrong and saved <= self._wrong[plan] * cost
 
     def judge(self, change: Change, saved: float, events: int, turnover: int) -> float:
-        """It has saved so much an event; the seconds that it cost beyond what it brought.
+        """The change has ``saved`` seconds an event; returns the seconds that it cost beyond what it brought.
 
         If that is not half of what was believed, twice the gain is asked for from now on, and the plan has to wait.
         """

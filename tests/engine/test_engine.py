@@ -10,6 +10,7 @@ import pytest
 import eddy
 from policies import Migration, Routing
 from tests.feeds import batch, feed, query, rows
+from tests.inside import Inside
 
 
 @pytest.mark.parametrize("how", ["whole", "cut", "parts"])
@@ -113,8 +114,8 @@ def test_an_engine_that_broke_in_a_batch_says_so(monkeypatch):
     def failing(*_):
         raise RuntimeError("full")
 
-    engine = eddy.Eddy(query())
-    monkeypatch.setattr(engine._state.output, "of", failing)  # whichever way the batch takes
+    engine = Inside(query())
+    monkeypatch.setattr(engine.state.output, "of", failing)  # whichever way the batch takes
     with pytest.raises(RuntimeError, match="full"):
         engine.push("A", batch([1]))
     with pytest.raises(eddy.StateError, match="full"):

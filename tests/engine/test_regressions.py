@@ -14,18 +14,19 @@ import eddy
 from policies import Ghm, Jisc, Mns, ParallelTrack, Routing
 from stairs import Stair
 from stairs.hole_kernels import place
+from tests.inside import Inside
 
 
 def pair(**options):
     """An engine over A and B on x, for ever."""
     streams = {name: eddy.Stream({"x": "int64"}) for name in "AB"}
-    return eddy.Eddy(eddy.Query(streams, where=["A.x = B.x"]), **options)
+    return Inside(eddy.Query(streams, where=["A.x = B.x"]), **options)
 
 
 def triple(window, plan="(A B) C", **options):
     """An engine over A, B and C on x."""
     streams = {name: eddy.Stream({"x": "int64"}, window=window) for name in "ABC"}
-    return eddy.Eddy(eddy.Query(streams, where=["A.x = B.x", "B.x = C.x"]), plan=plan, **options)
+    return Inside(eddy.Query(streams, where=["A.x = B.x", "B.x = C.x"]), plan=plan, **options)
 
 
 def test_a_draw_reads_none_of_the_callers_arrays_later():
@@ -56,7 +57,7 @@ def test_closing_a_draw_reports_a_failure():
     parts = engine.push("B", {"x": [1, 1, 1]}, max_rows=2)
     next(parts)
     with (
-        mock.patch.object(engine._state.changes, "work", side_effect=MemoryError),
+        mock.patch.object(engine.state.changes, "work", side_effect=MemoryError),
         pytest.raises(MemoryError),
     ):
         parts.close()
@@ -78,7 +79,7 @@ def test_a_demoted_key_without_rows_is_filled():
     engine = triple(eddy.Rows(10))
     for name in "ABC":
         engine.push(name, {"x": [1, 2]})
-    (stair,) = engine._state.executor.stairs.values()
+    (stair,) = engine.state.executor.stairs.values()
     stair.demote(np.array([77]))
     engine.push("C", {"x": [1]})
     assert stair.complete
@@ -148,7 +149,7 @@ PLANS = ("(A B) C", "(B C) A", "(A C) B")
 
 def test_a_silent_stream_and_changes_that_keep_coming_do_not_pile_up_tracks():
     """Patience counts from the oldest change under way, not from the last."""
-    engine = eddy.Eddy(join_of_three(20), migration=ParallelTrack())
+    engine = Inside(join_of_three(20), migration=ParallelTrack())
     rng = np.random.default_rng(0)
     for stream in "ABC":
         engine.push(stream, {"x": rng.integers(0, 9, 20)})
@@ -157,7 +158,7 @@ def test_a_silent_stream_and_changes_that_keep_coming_do_not_pile_up_tracks():
         engine.migrate(PLANS[(i + 1) % 3])
         for stream in "AB":  # C falls silent
             engine.push(stream, {"x": rng.integers(0, 9, 10)})
-        most = max(most, len(engine._state.executor.tracks))
+        most = max(most, len(engine.state.executor.tracks))
     assert 2 <= most < 20
 
 
@@ -188,7 +189,7 @@ def test_strings_that_wait_in_a_black_box_are_not_swept():
     streams = {"D": eddy.Stream({"x": "int64"}, window=eddy.Rows(60_000))}
     streams |= {s: eddy.Stream({"x": "int64", "s": "string"}, window=eddy.Rows(200)) for s in "AB"}
     query = eddy.Query(streams, where=["A.x = B.x", "B.x = D.x", "A.s < B.s"], select=["A.x", "B.s"])
-    engines = [eddy.Eddy(query, "(A B) D", migration=t) for t in (Jisc(), Ghm(share=1.01))]
+    engines = [Inside(query, "(A B) D", migration=t) for t in (Jisc(), Ghm(share=1.01))]
     rng, swept = np.random.default_rng(0), 0
     history = {"x": rng.integers(0, 20_000, 60_000)}
     for engine in engines:
@@ -200,7 +201,7 @@ def test_strings_that_wait_in_a_black_box_are_not_swept():
                     engine.migrate("(B D) A")
             texts = [f"{value:08d}-{i}-{j}" * 8 for j, value in enumerate(rng.integers(0, 10**8, 200))]
             batch = {"x": rng.integers(0, 200, 200), "s": texts}
-            swept += engines[1]._state.pool.wants_sweep
+            swept += engines[1].state.pool.wants_sweep
             first, second = (
                 Counter(zip(*e.push(stream, batch).to_pydict().values(), strict=True)) for e in engines
             )
@@ -286,11 +287,11 @@ def test_nobody_is_at_work_when_a_push_with_threads_has_failed():
     """Helpers use arrays that may be gone when the error is told."""
     engine = triple(eddy.Rows(20_000), threads=2, batch_size=16_384)
     random = np.random.default_rng(1)
-    engine._state.fast_path._never = True
+    engine.state.fast_path = None
     for _ in range(4):
         for name in "ABC":
             engine.push(name, {"x": random.integers(0, 3000, 5000)})
-    crew = engine._state.executor
+    crew = engine.state.executor
     with mock.patch.object(crew, "_keep", side_effect=MemoryError("no more")), pytest.raises(MemoryError):
         engine.push("B", {"x": random.integers(0, 3000, 16_000)})
     assert crew.team.mailbox.done == crew.team.mailbox.count == 2
@@ -314,7 +315,7 @@ def test_two_threads_are_not_in_one_engine():
         done.wait(10)
         return None
 
-    with mock.patch.object(engine._state.fast_path, "push", side_effect=slow):
+    with mock.patch.object(engine.state.fast_path, "push", side_effect=slow):
         first = threading.Thread(target=engine.push, args=("A", {"x": [1]}))
         first.start()
         assert inside.wait(10)

@@ -16,6 +16,7 @@ from policies import Fixed, Jisc
 from tests import queries, strategies
 from tests.cases import ANY_TECHNIQUE, S, expected, make_engine
 from tests.checks import check, follow
+from tests.inside import Inside
 
 WINDOWS = [
     ("rows", 3),
@@ -75,7 +76,7 @@ def test_the_long_way_leads_to_the_same_state(case):
     """What both engines hold is the same in the end, after every kind of step but a restart."""
     case = evolve(case, steps=[s for s in case.steps if s[0] != "restart"], routing=Fixed())
     short, long = make_engine(case), make_engine(case)
-    long._state.fast_path._never = True
+    long.state.fast_path = None
     wanted = expected(case)
     follow(case, short, wanted)
     follow(case, long, wanted)
@@ -105,7 +106,7 @@ def taken(monkeypatch):
 
 def engine_of(plan="(A B) C", **options):
     streams = {n: eddy.Stream({"ts": "int64", "x": "int64"}, window=eddy.Rows(50)) for n in "ABC"}
-    return eddy.Eddy(eddy.Query(streams, where=["A.x = B.x", "B.x = C.x"]), plan=plan, **options)
+    return Inside(eddy.Query(streams, where=["A.x = B.x", "B.x = C.x"]), plan=plan, **options)
 
 
 def feed(engine, pushes, start=0, size=30):
@@ -158,7 +159,7 @@ def test_bad_batches_are_refused_as_on_the_long_way(taken, change):
     """The same error, and nothing has changed."""
     good = {n: {"ts": np.array([1, 2]), "x": np.array([1, 2])} for n in "ABC"}
     short, long = engine_of(), engine_of()
-    long._state.fast_path._never = True
+    long.state.fast_path = None
     errors = []
     for engine in (short, long):
         engine.push_all(good)
@@ -220,8 +221,8 @@ def test_a_push_larger_than_a_batch_takes_the_short_way_in_portions(taken, windo
 
     streams = {n: eddy.Stream({"ts": "int64", "x": "int64"}, window=window) for n in "ABC"}
     query = eddy.Query(streams, where=["A.x = B.x", "B.x = C.x"])
-    short, long = (eddy.Eddy(query, plan="(A B) C", batch_size=16) for _ in range(2))
-    long._state.fast_path._never = True
+    short, long = (Inside(query, plan="(A B) C", batch_size=16) for _ in range(2))
+    long.state.fast_path = None
     random, now = np.random.default_rng(7), 0
     for size in (10, 16, 17, 200, 3, 1000, 31, 32):
         of, keys = random.integers(0, 3, size), random.integers(0, 9, size)
@@ -232,6 +233,4 @@ def test_a_push_larger_than_a_batch_takes_the_short_way_in_portions(taken, windo
         assert sorted(map(tuple, one.rows.tolist())) == sorted(map(tuple, other.rows.tolist()))
         assert latest(one) == latest(other) == sorted(latest(one))
     assert taken[0] == 8 and len(one)
-    assert (
-        short.statistics().stairs == long.statistics().stairs and short._state.batches == long._state.batches
-    )
+    assert short.statistics().stairs == long.statistics().stairs and short.state.batches == long.state.batches

@@ -15,6 +15,7 @@ from eddy.feedback import suspension
 from policies import Doe, Feedback, HybMig, Jisc, Mns, NoFeedback
 from stairs import Stair
 from tests.cases import ANY_TECHNIQUE
+from tests.inside import Inside
 from tests.strategies import Pick, tree
 
 TIRELESS = Mns(restraint=False)
@@ -110,9 +111,9 @@ def test_filters_are_smaller_than_directories():
     for plan in ("(A B) (C D)", "((A B) C) ((D E) F)"):
         query = clique("ABCDEF" if "F" in plan else "ABCD", lambda _: eddy.Range(600))
         for policy in (TIRELESS, Mns(detect="bloom", restraint=False)):
-            engine = eddy.Eddy(query, plan, feedback=policy)
+            engine = Inside(query, plan, feedback=policy)
             engine.push_all(feed(query, np.random.default_rng(2), 20, 3000, 0))
-            edges = engine._state.executor.suspension.units
+            edges = engine.state.executor.suspension.units
             sizes[plan, policy] = sum(edge.presence.nbytes for unit in edges for edge in unit.edges)
     pairs, filtered, threes, small = sizes.values()
     assert pairs == filtered > 0 and 0 < small * 4 < threes
@@ -126,7 +127,7 @@ def three(policy, window=10, **options):
         for s, c in columns.items()
     }
     query = eddy.Query(streams, where=["A.x = B.x", "A.y = C.y"])
-    return eddy.Eddy(query, "(A B) C", feedback=policy, **options)
+    return Inside(query, "(A B) C", feedback=policy, **options)
 
 
 def test_a_row_whose_last_partner_has_left_is_suspended_late(monkeypatch):
@@ -196,11 +197,11 @@ def test_a_batch_wakes_only_what_came_before_it():
 def test_demoted_keys_and_rows_that_wait(policy):
     """Holes are filled without what waits, and what comes back is stored only where there is no hole."""
     query = clique("ABCD", lambda _: eddy.Rows(40))
-    plain, tested = (eddy.Eddy(query, "((A B) C) D", feedback=p) for p in (NoFeedback(), policy))
+    plain, tested = (Inside(query, "((A B) C) D", feedback=p) for p in (NoFeedback(), policy))
     rng = np.random.default_rng(3)
     for step in range(60):
         if step % 7 == 3:
-            for stair in tested._state.executor.stairs.values():
+            for stair in tested.state.executor.stairs.values():
                 keys = np.unique(stair.carrier.keys(stair.carrier.low, stair.carrier.tail))
                 stair.demote(keys[rng.random(len(keys)) < 0.5])
         batch = feed(query, rng, 6, 12, 12 * step)
@@ -246,11 +247,11 @@ def test_a_policy_that_judges_nothing_costs_nothing():
     """Without feedback there is nothing in the program of a plan that was not there before."""
     engine = three(NoFeedback())
     engine.push("A", {"ts": [1], "x": [1], "y": [7]})
-    assert engine.statistics().feedback is None and engine._state.executor.suspension is None
+    assert engine.statistics().feedback is None and engine.state.executor.suspension is None
     watched = three(TIRELESS)
     watched.push("A", {"ts": [1], "x": [1], "y": [7]})
-    assert len(watched._state.executor.tracks[0].program.table) > len(
-        engine._state.executor.tracks[0].program.table
+    assert len(watched.state.executor.tracks[0].program.table) > len(
+        engine.state.executor.tracks[0].program.table
     )
 
 
@@ -398,12 +399,12 @@ def test_rows_are_woken_by_composites_that_a_demotion_brings_back():
     streams |= {"Q": stream("j", "b"), "W": stream("a", "b")}
     where = ["V.x = X.x", "V.k = P.k", "P.j = Q.j", "P.a = W.a", "Q.b = W.b"]
     for policy in (NoFeedback(), Mns(restraint=False)):
-        engine = eddy.Eddy(eddy.Query(streams, where=where), "((V X) (P Q)) W", feedback=policy)
+        engine = Inside(eddy.Query(streams, where=where), "((V X) (P Q)) W", feedback=policy)
         engine.push("W", {"a": [1, 2], "b": [9, 8]})
         engine.push("P", {"k": [5], "j": [7], "a": [1]})
         engine.push("Q", {"j": [7], "b": [8]})
         engine.push("V", {"x": [3], "k": [5]})
-        for stair in engine._state.executor.stairs.values():
+        for stair in engine.state.executor.stairs.values():
             stair.demote(np.empty(0, np.int64))
         engine.push("X", {"x": [3]})
         assert len(engine.push("W", {"a": [1], "b": [8]})) == 1, policy
@@ -431,14 +432,14 @@ def test_plan_changes_leave_nothing_behind():
     """What was counted under former plans is kept as numbers, not with their STAIRs."""
     streams = {name: eddy.Stream({"k": "int64"}, window=eddy.Rows(50)) for name in "ABC"}
     query = eddy.Query(streams, where=["A.k = B.k", "B.k = C.k"])
-    engine = eddy.Eddy(query, "(A B) C", feedback=Mns(restraint=False))
+    engine = Inside(query, "(A B) C", feedback=Mns(restraint=False))
     for number in range(60):
         engine.push_all({name: {"k": np.arange(number, number + 5)} for name in "ABC"})
         engine.migrate(["A (B C)", "(A B) C"][number % 2])
     gc.collect()
-    held = {id(s) for s in engine._state.executor.every_stair}
+    held = {id(s) for s in engine.state.executor.every_stair}
     assert sum(type(thing) is Stair and id(thing) not in held for thing in gc.get_objects()) < 40
-    assert len(engine._state.executor.suspension.former) <= 6
+    assert len(engine.state.executor.suspension.former) <= 6
 
 
 @pytest.mark.parametrize("rest", [-5, 2.5])

@@ -13,6 +13,7 @@ from eddy.feedback.unit import ROW
 from eddy.store.stream import StreamState
 from policies import Mns, NoFeedback
 from policies.feedback.mns import SHORTEST
+from tests.inside import Inside
 
 
 def query_of(window):
@@ -22,9 +23,9 @@ def query_of(window):
 
 def engine_of(feedback, cost, window=20):
     """An engine whose clock is moved on by 1 with every batch, and by ``cost`` with every visit to an edge."""
-    engine, now = eddy.Eddy(query_of(window), plan="(A B) C", feedback=feedback), [0.0]
-    suspension = Suspension(feedback, engine._state.executor, clock=lambda: now[0])
-    engine._state.executor.suspension = suspension
+    engine, now = Inside(query_of(window), plan="(A B) C", feedback=feedback), [0.0]
+    suspension = Suspension(feedback, engine.state.executor, clock=lambda: now[0])
+    engine.state.executor.suspension = suspension
     end, done = suspension.visits.end, suspension.done
 
     def ended():
@@ -136,8 +137,8 @@ def test_one_of_two_siblings_rests_while_the_rows_of_the_other_wait(partners, re
 
 def test_while_all_edges_rest_batches_take_the_short_way():
     """A policy that has nothing to do costs nothing, and gets up in time."""
-    engine, plain = (eddy.Eddy(query_of(5), plan="(A B) C", feedback=p) for p in (Mns(), NoFeedback()))
-    suspension, short, judged = engine._state.executor.suspension, 0, 0
+    engine, plain = (Inside(query_of(5), plan="(A B) C", feedback=p) for p in (Mns(), NoFeedback()))
+    suspension, short, judged = engine.state.executor.suspension, 0, 0
     passed = suspension.passed
 
     def counted(batches):
@@ -156,14 +157,14 @@ def test_while_all_edges_rest_batches_take_the_short_way():
 
 def test_a_push_of_many_portions_passes_as_many_batches_while_edges_rest():
     """Else a policy would sleep longer, the larger pushes are."""
-    engine = eddy.Eddy(query_of(5), plan="(A B) C", feedback=Mns(), batch_size=60)
-    suspension, rng = engine._state.executor.suspension, np.random.default_rng(8)
+    engine = Inside(query_of(5), plan="(A B) C", feedback=Mns(), batch_size=60)
+    suspension, rng = engine.state.executor.suspension, np.random.default_rng(8)
     for batch in range(400):
         asleep = suspension._asleep
         size = 100 if suspension.asleep and asleep > 8 else 20
         rows = {s: {"ts": np.full(size, batch), "k": rng.integers(0, 20, size)} for s in "ABC"}
         engine.push_all(rows)
-        if size == 100 and engine._state.fast_path._tables is not None and suspension._asleep:
+        if size == 100 and engine.state.fast_path._tables is not None and suspension._asleep:
             assert suspension._asleep == asleep - 5
             return
     raise AssertionError("no push of many portions came while all edges rested")
@@ -175,7 +176,7 @@ def test_what_waits_at_an_edge_that_rests_is_let_go_little_by_little(monkeypatch
     run(engine, 100)
     before = engine.statistics().feedback
     assert before.waiting > 3 * RELEASED
-    for unit in engine._state.executor.suspension.units:
+    for unit in engine.state.executor.suspension.units:
         for edge in unit.edges:
             edge.rest(50)
     seen = [before.waiting]
@@ -198,9 +199,9 @@ def test_what_a_composite_costs():
     assert payoff.price == pytest.approx(2.0 / (100 + 400 * 4 * SHARE))
     worth = {}
     for joins in ("hash", "nested"):
-        engine = eddy.Eddy(query_of(10**9), plan="(A B) C", feedback=Mns(), joins=joins)
+        engine = Inside(query_of(10**9), plan="(A B) C", feedback=Mns(), joins=joins)
         engine.push_all({s: {"ts": np.zeros(300, np.int64), "k": np.arange(300) % 30} for s in "AB"})
-        unit = next(unit for unit in engine._state.executor.suspension.units if unit.streams == (0,))
+        unit = next(unit for unit in engine.state.executor.suspension.units if unit.streams == (0,))
         worth[joins] = unit.worth(price=1.0)
     assert worth["hash"] == pytest.approx(ROW + 10 * weight(1))
     assert worth["nested"] == pytest.approx(ROW + 10 * DEAR * weight(1))
@@ -209,11 +210,11 @@ def test_what_a_composite_costs():
 @pytest.mark.parametrize("rows", [50, 3000])
 def test_partners_are_counted_in_a_sample(rows):
     """Those of a row among the live rows of another stream, by all attributes that they share."""
-    engine = eddy.Eddy(query_of(10**9), plan="(A B) C")
+    engine = Inside(query_of(10**9), plan="(A B) C")
     rng = np.random.default_rng(2)
     for name, domain in (("A", 10), ("B", 20)):
         engine.push(name, {"ts": np.zeros(rows, np.int64), "k": rng.integers(0, domain, rows)})
-    one, other, none = engine._state.streams
+    one, other, none = engine.state.streams
     assert isinstance(one, StreamState)
     assert partners(one, other, [0]) == pytest.approx(rows / 20, rel=0.25)
     assert partners(other, one, [0]) == pytest.approx(rows / 20, rel=0.25)

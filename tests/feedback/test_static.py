@@ -13,6 +13,7 @@ from eddy.feedback import suspension
 from policies import Doe, Mns, NoFeedback
 from tests import naive
 from tests.cases import FEEDBACK, TECHNIQUES, S
+from tests.inside import Inside
 from tests.strategies import Pick, tree
 
 TIRELESS = Mns(restraint=False)
@@ -29,7 +30,7 @@ def three(plan="(A B) R", feedback=TIRELESS, **options):
     window = eddy.Range(10)
     streams = {"A": of("ts x y", window=window), "B": of("ts x", window=window), "R": of("y", static=True)}
     query = eddy.Query(streams, where=["A.x = B.x", "A.y = R.y"], select=["A.ts", "B.ts", "R.y"])
-    return eddy.Eddy(query, plan, feedback=feedback, **options)
+    return Inside(query, plan, feedback=feedback, **options)
 
 
 def tuples(result):
@@ -213,7 +214,7 @@ def test_what_was_dropped_is_told_from_what_a_filter_rejects():
     engine.push("A", {"ts": [1], "x": [1], "y": [3]})
     engine.push("B", {"ts": [1], "x": [1]})
     assert engine.statistics().feedback.dropped == 1
-    assert engine._state.streams[0].linked(0, 1).tolist() == [0] and engine._state.streams[0].kept(
+    assert engine.state.streams[0].linked(0, 1).tolist() == [0] and engine.state.streams[0].kept(
         0, 1
     ).tolist() == [1]
     assert "A.y = R.y" in str(engine.why_not(A=0, B=0, R=0))

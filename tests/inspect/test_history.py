@@ -10,6 +10,7 @@ import pytest
 
 import eddy
 from eddy.inspect import history
+from tests.inside import Inside
 from tests.witness import example, query, rows, short_history
 
 
@@ -48,8 +49,8 @@ def test_the_history_is_bounded_whatever_comes():
     with mock.patch.object(history, "LARGE", 8), mock.patch.object(history, "PLANS", 10):
         past = history.History(64)
         streams = {name: {"x": "int64"} for name in "AB"}
-        engine = eddy.Eddy(eddy.Query(streams, where="A.x = B.x"), batch_size=100)
-        engine._state.history = past
+        engine = Inside(eddy.Query(streams, where="A.x = B.x"), batch_size=100)
+        engine.state.history = past
         for turn, size in enumerate([1, 2, 1, 7, 8, 30, 90, 3, 100, 1] * 20):
             engine.push("AB"[turn % 2], {"x": np.arange(size)})
             engine.migrate(["A B", "B A"][turn % 2])
@@ -61,11 +62,11 @@ def test_the_history_is_bounded_whatever_comes():
 
 def test_arrays_of_a_large_push_are_not_held_by_its_last_batches():
     """A push that is cut into batches must not live on as a whole."""
-    engine = eddy.Eddy(
+    engine = Inside(
         eddy.Query({"A": {"x": "float64"}, "B": {"x": "float64"}}, where="A.x = B.x"), batch_size=300
     )
     engine.push_all({name: {"x": [*range(1000), math.nan]} for name in "AB"})
-    for stretch in engine._state.history._stretches:
+    for stretch in engine.state.history._stretches:
         assert stretch.streams.base is None
         assert all(flags.base is None for flags in (stretch.by_row or {}).values())
     assert engine.why(A=500, B=500).event == 1001
@@ -111,7 +112,7 @@ def test_after_loading_a_snapshot_the_past_is_one(engine, tmp_path):
 def test_an_engine_that_broke_is_not_asked(engine):
     """Half a batch is no ground for an answer."""
     with (
-        mock.patch.object(engine._state.executor, "run", side_effect=MemoryError),
+        mock.patch.object(engine.state.executor, "run", side_effect=MemoryError),
         pytest.raises(MemoryError),
     ):
         engine.push("A", rows((13, 1, 0.0)))

@@ -36,7 +36,7 @@ def tasks(trace):
     def word(streams):
         return "".join(trace.query.names[stream] for stream in streams)
 
-    role = trace.engine._state.executor.tracks[0].role
+    role = trace.engine.state.executor.tracks[0].role
     return [
         (
             word(getattr(task.top, "streams", "")),

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import eddy
 from eddy.plan.compiler import Compiler
+from tests.inside import Inside
 from tests.plans import chain, table, trees
 
 
@@ -49,12 +50,12 @@ def test_an_engine_keeps_what_the_tables_share(data, count):
     query = chain(names=names)
     first, second = data.draw(trees(list(names))), data.draw(trees(list(names)))
     assume(first != second)
-    engine = eddy.Eddy(query, plan=str(first))
+    engine = Inside(query, plan=str(first))
     for name in names[:-1]:
         engine.push(name, {"k": [1, 2]})
-    before = dict(engine._state.executor.stairs)
+    before = dict(engine.state.executor.stairs)
     engine.migrate(str(second))
-    after = engine._state.executor.stairs
+    after = engine.state.executor.stairs
     compiler = Compiler(query)
     assert set(before) == set(compiler.compile(first).stairs)
     assert set(after) == set(compiler.compile(second).stairs)

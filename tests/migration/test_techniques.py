@@ -9,7 +9,8 @@ import pytest
 
 import eddy
 from policies import HybMig, ParallelTrack, Routing
-from tests.cases import TECHNIQUES, engine_from
+from tests.cases import TECHNIQUES
+from tests.inside import engine_from
 from tests.trace import Trace
 
 OLD, NEW = "((A B) C) D", "A (B (C D))"

@@ -14,6 +14,7 @@ import eddy
 from policies import Greedy, Lottery, Random, Skinner, View
 from policies.optimizer import Graph
 from policies.routing import StepView
+from tests.inside import Inside
 
 STAR = Graph(("A", "B", "C", "D"), (frozenset("AB"), frozenset("AC"), frozenset("AD")))
 CLIQUE = Graph(("A", "B", "C", "D"), (frozenset("ABCD"),))
@@ -169,7 +170,7 @@ def test_an_engine_splits_deltas_as_the_tickets_say():
     """Rows that arrive, and prefixes on their way, take the steps in proportion to the weights."""
     streams = {name: eddy.Stream({"k": "int64"}, window=eddy.Rows(2_000)) for name in "ABCD"}
     where = ["A.k = B.k", "B.k = C.k", "C.k = D.k"]
-    engine = eddy.Eddy(eddy.Query(streams, where=where), "stems", routing=Lottery(period=20_000, draws=6))
+    engine = Inside(eddy.Query(streams, where=where), "stems", routing=Lottery(period=20_000, draws=6))
     random = np.random.default_rng(5)
 
     def push(rows):
@@ -181,7 +182,7 @@ def test_an_engine_splits_deltas_as_the_tickets_say():
         push(4_000)
     engine.freeze()  # else it draws anew before the push
     weights = orders(engine.plan)["A"]
-    engine._state.steering.take_view()
+    engine.state.steering.take_view()
     push(4_000)
     probes = {(step.source, step.target): step.probes for step in engine.view().steps}
     total = sum(weights.values())

@@ -14,6 +14,7 @@ import pytest
 
 import eddy
 from tests.feeds import batch, feed, query, rows
+from tests.inside import Inside
 
 ROOT = Path(__file__).parents[2]
 
@@ -22,11 +23,11 @@ ROOT = Path(__file__).parents[2]
 def test_a_batch_larger_than_batch_size_is_cut(max_rows, monkeypatch):
     """No more than `batch_size` events are processed at a time, and nothing in the results tells."""
     pushes = feed("ABC", 12, 40, 5)
-    whole = eddy.Eddy(query("ABC", eddy.Rows(9)))
-    cut = eddy.Eddy(query("ABC", eddy.Rows(9)), batch_size=7)
-    store, sizes = cut._state.executor.store, []
+    whole = Inside(query("ABC", eddy.Rows(9)))
+    cut = Inside(query("ABC", eddy.Rows(9)), batch_size=7)
+    store, sizes = cut.state.executor.store, []
     monkeypatch.setattr(
-        cut._state.executor, "store", lambda parts: (sizes.append(len(parts[0].events)), store(parts))
+        cut.state.executor, "store", lambda parts: (sizes.append(len(parts[0].events)), store(parts))
     )
     for name, rows_in in pushes:
         wanted = whole.push(name, rows_in)
@@ -38,7 +39,7 @@ def test_a_batch_larger_than_batch_size_is_cut(max_rows, monkeypatch):
         ]
         values = [value for part in found for value in part.to_pydict()[f"{name}.v"]]
         assert values == wanted.to_pydict()[f"{name}.v"]
-    assert cut._state.batches == 6 * 12
+    assert cut.state.batches == 6 * 12
     if max_rows is not None:  # else kernels store the rows
         assert sizes == [7, 7, 7, 7, 7, 5] * 12
     assert cut.statistics().results == whole.statistics().results > 100

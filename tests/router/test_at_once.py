@@ -8,6 +8,7 @@ import pytest
 import eddy
 from policies import Auto, Card, Jisc
 from stairs.stair import FILL, Stair
+from tests.inside import Inside
 
 OLD, NEW = "(A B) C", "A (B C)"
 
@@ -27,7 +28,7 @@ def batches(count, rows, keys, seed=4):
 
 def begun(window, rows, keys, **options):
     """An engine whose windows are full, with a batch of so many rows of each stream."""
-    engine = eddy.Eddy(query(window), OLD, **options)
+    engine = Inside(query(window), OLD, **options)
     for batch in batches(-(-2 * window // rows), rows, keys):
         engine.push_all(batch)
     return engine
@@ -108,7 +109,7 @@ def test_a_state_that_is_filled_at_once_has_no_more_slots_than_it_needs():
     lazy, engine = (begun(1_000, 1_000, 100_000, migration=Jisc(at_once=once)) for once in (0.0, 2.0))
     for each in (lazy, engine):
         each.migrate(NEW)
-    sizes = [next(iter(e._state.executor.stairs.values())).capacity for e in (lazy, engine)]
+    sizes = [next(iter(e.state.executor.stairs.values())).capacity for e in (lazy, engine)]
     assert sizes[0] >= 1_024 > 8 * sizes[1]
 
 
@@ -119,7 +120,7 @@ def test_what_room_a_lazy_change_made_is_given_back_soon_after_it():
     for batch in batches(70, 500, 100_000, seed=2):
         engine.push_all(batch)
     assert engine.statistics().complete
-    assert next(iter(engine._state.executor.stairs.values())).capacity < 1_024
+    assert next(iter(engine.state.executor.stairs.values())).capacity < 1_024
 
 
 def test_set_differences_are_settled_at_once_too():

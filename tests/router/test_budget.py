@@ -9,6 +9,7 @@ import eddy
 from eddy.checks import bytes_of
 from eddy.router.budget import EVERY
 from policies import Jisc, Mns, MovingState
+from tests.inside import Inside
 
 NAMES = "ABCD"
 
@@ -72,18 +73,18 @@ def test_composites_keep_within_what_the_rest_leaves_them():
 
 def test_the_keys_that_were_silent_for_longest_go_first():
     """Sixteen batches of low keys, sixteen of high ones: what is demoted then are low keys."""
-    engine = eddy.Eddy(query(20_000), "((A B) C) D")
+    engine = Inside(query(20_000), "((A B) C) D")
     batches = list(feed(32, 500))
     for batch in batches:
         engine.push_all(batch)
     size = composites(engine.statistics())
     rest = engine.statistics().bytes - size
-    budgeted = eddy.Eddy(query(20_000), "((A B) C) D", memory=rest + int(0.9 * size))
+    budgeted = Inside(query(20_000), "((A B) C) D", memory=rest + int(0.9 * size))
     for batch in batches:
         budgeted.push_all(batch)
     while not budgeted.statistics().keys_demoted:
         budgeted.push_all({"A": {"x": np.array([10**6])}})
-    holes = [s.holes.known() for s in budgeted._state.executor.stairs.values() if s.holes is not None]
+    holes = [s.holes.known() for s in budgeted.state.executor.stairs.values() if s.holes is not None]
     gone = np.concatenate(holes)
     assert len(gone) > 50 and (gone < 500).all()
 
@@ -116,14 +117,14 @@ def test_a_budget_goes_with_plan_changes_and_a_restart(tmp_path):
 
 def test_maps_of_holes_do_not_grow_with_the_keys_that_ever_were():
     """Every batch has keys of its own: those that have gone are forgotten."""
-    engine = eddy.Eddy(query(400), "((A B) C) D", memory=1)
-    engine._state.budget.every = 1
+    engine = Inside(query(400), "((A B) C) D", memory=1)
+    engine.state.budget.every = 1
     sizes = []
     for number in range(300):
         keys = np.arange(100) + 100 * number
         engine.push_all({name: {"x": keys} for name in NAMES})
         sizes.append(
-            sum(0 if s.holes is None else s.holes.nbytes for s in engine._state.executor.stairs.values())
+            sum(0 if s.holes is None else s.holes.nbytes for s in engine.state.executor.stairs.values())
         )
     assert engine.statistics().keys_demoted > 20_000
     assert max(sizes[150:]) <= max(sizes[:150]) < 1_000_000

@@ -15,6 +15,7 @@ from stairs import Directory, Stair
 from stairs.directory import ALIKE, LINE, SPACE
 from stairs.layout import BASE, TAIL
 from stairs.stair import REFRESH
+from tests.inside import Inside
 from tests.stair_model import add
 
 FIRSTS = [0, 2**31 - 40, 2**32 - 40]
@@ -216,20 +217,20 @@ def test_a_ring_may_leave_one_directory_for_another(leaves):
 
 def test_every_stair_of_a_plan_has_a_lane_and_so_it_stays():
     """A change hands lanes on, however often."""
-    engine = eddy.Eddy(query(), "((A B) C) D")
+    engine = Inside(query(), "((A B) C) D")
     for seed, plan in enumerate(["((B A) D) C", "(A B) (C D)", "((D C) B) A", "((A B) C) D"] * 3):
         engine.push_all(batch(seed))
         engine.migrate(plan)
-        assert all(stair.lane is not None for stair in engine._state.executor.every_stair)
-    (directory,) = engine._state.executor._directories.values()
+        assert all(stair.lane is not None for stair in engine.state.executor.every_stair)
+    (directory,) = engine.state.executor._directories.values()
     assert directory.lanes == 8
     assert directory.spare == 2 * 4 * directory.buckets
 
 
 def test_a_change_that_fails_takes_no_lane():
-    engine = eddy.Eddy(query(), "((A B) C) D")
+    engine = Inside(query(), "((A B) C) D")
     engine.push_all(batch(0))
-    (directory,) = engine._state.executor._directories.values()
+    (directory,) = engine.state.executor._directories.values()
     before = directory.spare
     with (
         mock.patch("eddy.tracks.tracks._open", side_effect=MemoryError("no more")),
@@ -237,18 +238,18 @@ def test_a_change_that_fails_takes_no_lane():
     ):
         engine.migrate("((B A) D) C")
     assert directory.spare == before and all(
-        stair.lane is not None for stair in engine._state.executor.every_stair
+        stair.lane is not None for stair in engine.state.executor.every_stair
     )
 
 
 def test_bytes_are_counted_once():
     """The lanes of all rings and the spare ones are the whole directory."""
-    engine = eddy.Eddy(query(), "((A B) C) D")
+    engine = Inside(query(), "((A B) C) D")
     engine.push_all(batch(0))
-    (directory,) = engine._state.executor._directories.values()
-    rings = [*engine._state.executor.every_stair, *(stream.base for stream in engine._state.streams)]
+    (directory,) = engine.state.executor._directories.values()
+    rings = [*engine.state.executor.every_stair, *(stream.base for stream in engine.state.streams)]
     lanes = sum(ring.nbytes - ring.slot_bytes - ring.state[2].nbytes - ring.meta.nbytes for ring in rings)
-    ages = sum(stair._ages.nbytes for stair in engine._state.executor.every_stair)
+    ages = sum(stair._ages.nbytes for stair in engine.state.executor.every_stair)
     assert lanes - ages + directory.spare == directory._heads.nbytes > 0
 
 

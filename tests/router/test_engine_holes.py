@@ -12,6 +12,7 @@ import eddy
 from policies import Jisc
 from tests.checks import check
 from tests.feeds import batch, feed, query, rows
+from tests.inside import Inside
 from tests.strategies import small_cases
 
 
@@ -40,7 +41,7 @@ def test_a_change_leaves_holes_and_a_probe_fills_them():
 @pytest.mark.parametrize("background", [1, 4, 1000])
 def test_background_filling_completes_with_its_budget(background, plan):
     """Up to so many keys a batch are filled, newest rows first, until no STAIR has a hole."""
-    engine = eddy.Eddy(query("ABC"), plan="(A B) C", migration=Jisc(background=background))
+    engine = Inside(query("ABC"), plan="(A B) C", migration=Jisc(background=background))
     for name in "BC":
         engine.push(name, batch(range(20)))
     engine.migrate(plan)
@@ -51,7 +52,7 @@ def test_background_filling_completes_with_its_budget(background, plan):
         pushes += 1
         assert filled[-1] - filled[-2] <= background
         if 0 < filled[-1] < 20:
-            (stair,) = engine._state.executor.stairs.values()
+            (stair,) = engine.state.executor.stairs.values()
             newest = range(20 - filled[-1], 20)
             assert stair.present(np.arange(20)).tolist() == [key in newest for key in range(20)]
         assert pushes < 30
@@ -99,9 +100,9 @@ def test_keys_may_be_demoted_at_any_moment(case):
 
 def test_demoting_everything_leaves_the_answer():
     """A STAIR without a single entry fills on demand: exactly the same results, from an empty STAIR."""
-    engine, twin = (eddy.Eddy(query("ABC", eddy.Rows(30)), plan="(A B) C") for _ in range(2))
+    engine, twin = (Inside(query("ABC", eddy.Rows(30)), plan="(A B) C") for _ in range(2))
     for name, rows_in in feed("ABC", 60, 10, 8, seed=3):
-        for stair in engine._state.executor.stairs.values():
+        for stair in engine.state.executor.stairs.values():
             stair.demote(np.arange(8))
         assert engine.statistics().stairs[0].live == 0
         assert engine.statistics().complete == (engine.statistics().streams[0].live == 0)

@@ -7,6 +7,7 @@ import pyarrow as pa
 
 import eddy
 import eddy.spark
+from eddy.spark.internals import java_frame
 from eddy.spark.session import quiet
 from tests.spark.test_join import feed
 from tests.sparks import equal, ids, spark  # noqa: F401
@@ -24,7 +25,7 @@ def test_rows_are_sorted_by_the_jvm_unless_they_are_to_be_packed(spark, tmp_path
     def sorts(frames, **options):
         frame = eddy.spark.join(given.query, frames, partitions=3, **options)
         assert ids(frame) == given.expected()
-        return "Sort [" in frame._jdf.queryExecution().executedPlan().toString()
+        return "Sort [" in java_frame(frame).queryExecution().executedPlan().toString()
 
     for frames in (files, unknown):
         assert sorts(frames) and sorts(frames, packed=False) and not sorts(frames, packed=True)
@@ -37,7 +38,7 @@ def test_packing_takes_few_tasks_and_workers_settle(spark):  # noqa: F811
     for partitions, tasks in ((2, 2), (3, 3)):
         frame = eddy.spark.join(given.query, frames, partitions=partitions, packed=True)
         assert ids(frame) == given.expected()
-        assert f"Coalesce {tasks}" in frame._jdf.queryExecution().executedPlan().toString()
+        assert f"Coalesce {tasks}" in java_frame(frame).queryExecution().executedPlan().toString()
 
     def settled(batches):
         import gc

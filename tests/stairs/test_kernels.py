@@ -19,6 +19,7 @@ from numba.core.registry import CPUDispatcher
 import eddy
 from policies import Jisc
 from stairs.probe_kernels import ARRIVING, FILLING, SCAN_ARRIVING, SCAN_FILLING, join_for
+from tests.inside import Inside
 
 ROOT = Path(__file__).parents[2]
 SOURCES = [
@@ -180,7 +181,7 @@ WINDOWS = [eddy.Unbounded(), eddy.Rows(5), eddy.Range(4), eddy.Tumbling(rows=3),
 
 def exercise(query, batches, plans, joins="hash"):
     """Do with an engine all that one can do; how many results came."""
-    engine = eddy.Eddy(query, migration=Jisc(background=1), joins=joins, batch_size=4)
+    engine = Inside(query, migration=Jisc(background=1), joins=joins, batch_size=4)
     count = 0
     for turn, plan in enumerate(plans):
         engine.migrate(plan)
@@ -188,7 +189,7 @@ def exercise(query, batches, plans, joins="hash"):
             count += len(engine.push(name, batch).to_arrow())
         later = batches(10 * turn + 5)
         count += sum(len(part.to_pydict()) > 0 for part in engine.push_all(later, max_rows=7))
-        for stair in engine._state.executor.stairs.values():
+        for stair in engine.state.executor.stairs.values():
             stair.demote(np.unique(stair.carrier.keys(stair.carrier.low, stair.carrier.tail)))
         count += len(engine.push_all(batches(10 * turn + 9)))
         engine.statistics()

@@ -9,6 +9,7 @@ import eddy
 from policies import Mns
 from stairs.feedback.sieve_kernels import FIELD, age, await_keys, enter, sift
 from stairs.feedback.visit_layout import LACKING
+from tests.inside import Inside
 
 
 def absent(words, keys):
@@ -64,7 +65,7 @@ def test_a_sieve_is_made_anew_when_it_is_full(detect):
         for s, c in {"A": "k p", "B": "k q", "C": "m p", "D": "m q"}.items()
     }
     where = ["A.k = B.k", "C.m = D.m", "A.p = C.p", "B.q = D.q"]
-    engine = eddy.Eddy(
+    engine = Inside(
         eddy.Query(streams, where=where), "(A B) (C D)", feedback=Mns(detect=detect, restraint=False)
     )
     rng, sizes = np.random.default_rng(4), set()
@@ -77,7 +78,7 @@ def test_a_sieve_is_made_anew_when_it_is_full(detect):
         engine.push_all(rows)
         edges = [
             edge
-            for unit in engine._state.executor.suspension.units
+            for unit in engine.state.executor.suspension.units
             for edge in unit.edges
             if edge.presence.nbytes
         ]

@@ -14,6 +14,7 @@ from policies import Mns, NoFeedback, Routing
 from tests import naive
 from tests.cases import expected, make_engine, step_events
 from tests.checks import check, follow
+from tests.inside import Inside
 from tests.strategies import Pick, small
 
 FEW = 2048
@@ -43,10 +44,10 @@ def live_rows(case, engine):
         seen[name].append(row)
         now = naive.time_of(case.streams[name], row)
     live = {}
-    for state in engine._state.streams:
+    for state in engine.state.streams:
         rows, stream = seen[state.name], case.streams[state.name]
         numbers = naive.live_rows(stream, rows, now)
-        stored, held = engine._state.row_numbers.live(state.number), state.base.tail - state.base.low
+        stored, held = engine.state.row_numbers.live(state.number), state.base.tail - state.base.low
         if stored is None:
             kept = state.kept(numbers.start + case.first_row, len(numbers))
         else:
@@ -118,7 +119,7 @@ def window(rows, seed=0, **options):
         "C": eddy.Stream({"y": "int64", "v": "int64"}, window=eddy.Rows(rows)),
     }
     where = ["A.x = B.x", "A.y = C.y", "ABS(B.v - C.v) <= 20"]
-    engine = eddy.Eddy(eddy.Query(streams, where=where), seed=seed, **options)
+    engine = Inside(eddy.Query(streams, where=where), seed=seed, **options)
     random = np.random.default_rng(7)
     data = {
         "A": {"x": random.zipf(1.5, rows) % 1000, "y": random.integers(0, 300, rows)},

@@ -9,6 +9,7 @@ import eddy
 from policies import Auto, Doe, Ghm, Gms, Gpt, HybMig, Jisc, Mns, ParallelTrack, Routing
 from policies.optimizer import Graph
 from policies.routing import StairView
+from tests.inside import Inside
 
 
 def query(where=("A.x = B.x", "B.x = C.x"), rows=100, **options):
@@ -163,9 +164,9 @@ BOXES = pytest.mark.parametrize("migration", [Gms(), Gpt(), Ghm()], ids=repr)
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_plan_that_takes_over_as_a_black_box_goes_on_counting_matches(migration, threads):
     """Matches between two glances are never below zero, and what the box made before it took over is not among them."""
-    engine = eddy.Eddy(query(), "(A B) C", migration=migration, threads=threads, batch_size=64)
+    engine = Inside(query(), "(A B) C", migration=migration, threads=threads, batch_size=64)
     feed(engine, 30)
-    watch = engine._state.steering.watch
+    watch = engine.state.steering.watch
     for plan in ("A (B C)", "(A C) B", "stems"):
         watch.forget()
         engine.migrate(plan)
@@ -183,18 +184,18 @@ def test_a_plan_that_takes_over_as_a_black_box_goes_on_counting_matches(migratio
 @BOXES
 def test_steps_of_a_black_box_count_from_when_it_takes_over(migration):
     """The live rows that were replayed through it, and the batches it took in beside the plan in use, do not count."""
-    engine = eddy.Eddy(query(), "(A B) C", migration=migration, batch_size=64)
+    engine = Inside(query(), "(A B) C", migration=migration, batch_size=64)
     feed(engine, 30)
     engine.migrate("A (B C)")
     feed(engine, 60)
     assert engine.statistics().history[-1].ended is not None
-    engine._state.steering.watch.forget()
+    engine.state.steering.watch.forget()
     engine.migrate("(A B) C")
     while engine.statistics().history[-1].ended is None:
-        engine._state.steering.watch.forget()
+        engine.state.steering.watch.forget()
         feed(engine, 3)
     assert sum(step.probes for step in engine.view().steps) == 0
-    engine._state.steering.watch.forget()
+    engine.state.steering.watch.forget()
     feed(engine, 3)
     alone = [step.probes for step in engine.view().steps if len(step.source) == 1]
     assert alone == [30, 30, 30]

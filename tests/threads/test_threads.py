@@ -15,6 +15,7 @@ import eddy
 from eddy.threads.shard import Shard
 from tests.cases import FEEDBACK, TECHNIQUES, expected, make_engine
 from tests.checks import check, follow, row_tuples
+from tests.inside import Inside
 from tests.operator_checks import check as check_operators
 from tests.operator_strategies import cases
 from tests.strategies import large_cases, migrating_cases, small_cases
@@ -104,7 +105,7 @@ def engine(streams="ABC", window=None, **options):
         n: eddy.Stream({"ts": "int64", "x": "int64"}, window=window or eddy.Rows(100)) for n in streams
     }
     where = [f"{streams[0]}.x = {name}.x" for name in streams[1:]]
-    return eddy.Eddy(eddy.Query(declared, where=where), **options)
+    return Inside(eddy.Query(declared, where=where), **options)
 
 
 def long_ways(crew, monkeypatch):
@@ -126,7 +127,7 @@ def long_ways(crew, monkeypatch):
 def test_a_steady_feed_needs_no_python_for_each_shard(window, monkeypatch):
     """Once rings are large enough, kernels take batch after batch in, with the results of one thread."""
     one, two = engine(window=window), engine(window=window, threads=3)
-    batches, count = feed(), long_ways(two._state.executor, monkeypatch)
+    batches, count = feed(), long_ways(two.state.executor, monkeypatch)
     for turn in range(60):
         if turn == 30:
             count[0] = 0
@@ -151,11 +152,11 @@ def test_a_plan_change_moves_no_row_between_shards():
     two, batches = engine(threads=2), feed()
     for _ in range(10):
         two.push_all(next(batches))
-    two._state.executor.write_back()
-    sent = two._state.executor._sent.copy()
+    two.state.executor.write_back()
+    sent = two.state.executor._sent.copy()
     two.migrate("(C B) A")
     two.settle()
-    assert (two._state.executor._sent == sent).all() and two.plan == "(C B) A"
+    assert (two.state.executor._sent == sent).all() and two.plan == "(C B) A"
     assert two.statistics().complete and two.statistics().migrations == 1
     (change,) = two.statistics().history
     assert change.ended is not None and change.plan == "(C B) A"

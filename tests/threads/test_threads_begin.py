@@ -75,7 +75,7 @@ def test_nobody_is_at_work_when_noting_a_batch_has_failed():
         columns["ts"] += 10_000
     with mock.patch.object(History, "note", side_effect=MemoryError("no more")), pytest.raises(MemoryError):
         two.push_all(large)
-    box = two._state.executor.team.mailbox
+    box = two.state.executor.team.mailbox
     assert box.done == box.count == 2 and box.off == 1
     with pytest.raises(eddy.StateError, match="in the middle of a batch"):
         two.push_all(large)
@@ -92,14 +92,14 @@ def test_results_that_are_held_are_sealed_before_helpers_write():
 def test_helpers_that_sleep_are_called():
     """All go to sleep when there is nothing to do, and batches that come later are right, whoever does them."""
     one, two = engine(window=eddy.Rows(900)), engine(window=eddy.Rows(900), threads=3)
-    box = two._state.executor.team.mailbox
+    box = two.state.executor.team.mailbox
     for batch in batches(12, seed=5):
         same(one, two, batch)
         until = time.monotonic() + 10
         while box.asleep < 2 and time.monotonic() < until:
             time.sleep(0.001)
         assert box.asleep == 2
-    team, until = two._state.executor.team, time.monotonic() + 10
+    team, until = two.state.executor.team, time.monotonic() + 10
     while box.asleep == 2 and time.monotonic() < until:
         team.rouse()  # they look for something to do for a while, and sleep again
     assert box.asleep < 2
@@ -110,6 +110,6 @@ def test_every_shard_is_taken_once_from_one_end_or_the_other():
     two = engine(window=eddy.Rows(900), threads=3)
     for batch in batches(40, seed=6):
         two.push_all(batch)
-        box = two._state.executor.team.mailbox
+        box = two.state.executor.team.mailbox
         assert box.front + box.back == box.count == box.done == 3
         assert box.taken >= 3

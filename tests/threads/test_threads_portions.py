@@ -59,8 +59,8 @@ def test_a_push_larger_than_a_batch_is_joined_in_portions(taken, window, threads
         batch, now = batch_of(random, now, size, 900, keys)
         first, second = one.push_all(batch), many.push_all(batch)
         assert same(first, second) and latest(first) == latest(second) == sorted(latest(second))
-    assert taken.count(many._state) == 7  # all but the first, which makes the tables
-    assert many._state.batches == one._state.batches
+    assert taken.count(many.state) == 7  # all but the first, which makes the tables
+    assert many.state.batches == one.state.batches
     assert [s.live for s in many.statistics().stairs] == [s.live for s in one.statistics().stairs]
 
 
@@ -79,7 +79,7 @@ def test_windows_that_grow_in_the_middle_of_a_push_are_given_room():
     give, ready = CrewTables._give_windows_room, []
 
     def watched(tables):
-        ready.append(two._state.executor.team.mailbox.ready)
+        ready.append(two.state.executor.team.mailbox.ready)
         give(tables)
 
     with mock.patch.object(CrewTables, "_give_windows_room", watched):
@@ -91,7 +91,7 @@ def test_windows_that_grow_in_the_middle_of_a_push_are_given_room():
 def test_an_error_in_the_middle_of_a_push_leaves_nobody_at_work():
     """There is no room to be had for windows that have grown; the engine says that it has stopped."""
     two = engine(window=eddy.Range(50), batch_size=256, threads=2)
-    box = two._state.executor.team.mailbox
+    box = two.state.executor.team.mailbox
 
     def none(tables):
         if box.ready:
@@ -113,7 +113,7 @@ def test_windows_that_have_grown_leave_large_pushes_on_the_short_way(taken, firs
     many, random = engine(window=eddy.Rows(50_000), batch_size=512, threads=2), np.random.default_rng(1)
     for size in [first] * 3 + [16_384] * 12:
         many.push("A", {"ts": np.zeros(size, np.int64), "x": random.integers(0, 10**6, size)})
-    assert taken.count(many._state) >= 13
+    assert taken.count(many.state) >= 13
 
 
 def test_shards_forget_rows_that_no_result_can_name():
@@ -122,7 +122,7 @@ def test_shards_forget_rows_that_no_result_can_name():
     for _ in range(60):
         batch, now = batch_of(random, now, 2000, 900, 400)
         two.push_all(batch)
-    lines = two._state.executor.fast.streams
+    lines = two.state.executor.fast.streams
     assert (lines["next_row"] - lines["first_kept"]).max() <= 300 + 4 * 2000
     assert lines["capacity"].max() <= 16_384
 
@@ -143,9 +143,9 @@ def test_what_a_huge_push_took_is_given_back(threads):
         batch, now = batch_of(random, now, 600, 90, 4000)
         many.push_all(batch)
     assert (
-        many._state.executor.fast.most <= 1024
+        many.state.executor.fast.most <= 1024
         if threads > 1
-        else len(many._state.fast_path._tables.order) <= 2048
+        else len(many.state.fast_path._tables.order) <= 2048
     )
     assert many.statistics().bytes < held / 8
 
