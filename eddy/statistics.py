@@ -155,6 +155,8 @@ class Statistics:
     """None where the policy never judges anything."""
     fault: str | None = None
     """An error of a migration or feedback policy that the next push is going to raise."""
+    candidates: int = 0
+    """Rows that were tested as partners where no equality finds them, counted for each row or composite that asked."""
 
     @property
     def complete(self) -> bool:

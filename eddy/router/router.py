@@ -45,7 +45,7 @@ class Router(Tracks, PlanExecutor):
         super().__init__(compiler, streams, nested, bounded)
         self.leaves = Leaves(streams)
         self.moment = present(streams)
-        self.prober = Prober(streams, nested, self.moment)
+        self.prober = Prober(nested, self.moment)
         self.runner = Runner(self.prober)
         self.beginning = Beginning(self, self.leaves, self.prober)
         self._filler = Filler(self, self.prober, self.moment)
@@ -81,6 +81,9 @@ class Router(Tracks, PlanExecutor):
         """
         self.filled_before, self.composites_built = former.keys_filled, former.composites_built
         self.prober.cursor[MATCHED] = former.matches_made
+        for router in former.routers:
+            for mine, theirs in zip(self.streams, router.streams, strict=True):
+                mine.looked_at = theirs.looked_at
         self.counting = False
         for track in self.tracks:
             track.program.begin_counting()
