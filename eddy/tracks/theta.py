@@ -23,6 +23,8 @@ from stairs.ring_kernels import expand, read_rows
 
 LIMIT = 1 << 16
 """Pairs that are built and judged at a time."""
+ENTRIES = 1 << 13
+"""Entries whose ranges are worked out at a time."""
 ROOM = 256
 """Pairs that there is room for at first: most steps have few entries, and find few rows."""
 
@@ -125,11 +127,17 @@ class Theta:
 
     def _within(self, mine: Rows) -> Iterator[tuple[Rows, Rows]]:
         """By bands: of every entry with the rows in the range of one band, those that satisfy all of them."""
-        assert self._row is not None and self._bands is not None
+        assert self._bands is not None
+        if self._bands.state.low < self._bands.state.tail:
+            for first in range(0, len(mine), ENTRIES):
+                for which, found in self._search(mine[first : first + ENTRIES]):
+                    yield which + first, found
+
+    def _search(self, mine: Rows) -> Iterator[tuple[Rows, Rows]]:
+        """The same for a few entries."""
+        assert self._bands is not None
         bands, state, driver = self._bands, self._bands.state, self._driver
         low, tail = state.low, state.tail
-        if len(mine) == 0 or low == tail:
-            return
         ranges, table, lines = bands.ranges(mine), state.measures.table, bands.lines
         index: SortedIndex | None = None
         if driver.indexed(low, tail):
