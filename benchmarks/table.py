@@ -2,8 +2,8 @@
 
 `python -m benchmarks.targets --write` measures and keeps the figures of the README, `python -m benchmarks.techniques
 --write` those of the migration techniques, `python -m benchmarks.jit --write` those of feedback, `python -m
-benchmarks.drift --write` those of routing, and `python -m benchmarks.threads --write` those of threads; this only shows
-them, every miss included.
+benchmarks.drift --write` those of routing, `python -m benchmarks.bands --write` those of bands, and `python -m
+benchmarks.threads --write` those of threads; this only shows them, every miss included.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ PAGES = {
     ROOT / "docs" / "feedback.md": RESULTS.with_name("results_feedback.json"),
     ROOT / "docs" / "routing.md": RESULTS.with_name("results_routing.json"),
     ROOT / "docs" / "scaling.md": RESULTS.with_name("results_scaling.json"),
+    ROOT / "docs" / "operators.md": RESULTS.with_name("results_bands.json"),
     ROOT / "docs" / "spark.md": RESULTS.with_name("results_spark.json"),
 }
 """Pages with figures, and the results that these are from."""

@@ -156,6 +156,8 @@ class Statistics:
     fault: str | None = None
     """An error of a migration or feedback policy that the next push is going to raise."""
     candidates: int = 0
+    """Rows that were tested as partners where no equality finds them, counted for each row or composite that asked."""
+    probed: int = 0
     """Entries that probes have looked at, whether they matched or not: what joining takes, whatever the clock says."""
 
     @property

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
+from stairs.band_kernels import find_within
 from stairs.sorted_kernels import add_run, find
 
 Float64s = npt.NDArray[np.float64]
@@ -26,15 +27,22 @@ class SortedIndex:
     is merged, and at the latest when its whole run is dead.
     """
 
-    low: int = field(default=0, init=False)
+    low: int = 0
     """Rows below are dead."""
+    next_row: int = field(init=False)
+    """Above all rows that were inserted; ``low`` at first."""
     _values: Float64s = field(init=False, repr=False, factory=lambda: np.empty(_SMALLEST, np.float64))
     _rows: Int64s = field(init=False, repr=False, factory=lambda: np.empty(_SMALLEST, np.int64))
     _runs: Int64s = field(init=False, repr=False, factory=lambda: np.zeros((2, _MOST_RUNS + 1), np.int64))
     _count: int = field(default=0, init=False, repr=False)
 
+    def __attrs_post_init__(self) -> None:
+        self.next_row = self.low
+
     def insert(self, values: Float64s, rows: Int64s) -> None:
         """Add rows under their values. NaN lies in no range, so such a row is not stored."""
+        if len(rows):
+            self.next_row = max(self.next_row, int(rows[-1] if len(rows) == 1 else rows.max()) + 1)
         known = ~np.isnan(values)
         if not known.all():
             values, rows = values[known], rows[known]
@@ -65,6 +73,26 @@ class SortedIndex:
         found = find(self._values, self._rows, bounds, self.low, lower, upper, at, pairs)
         more = (int(at[0]), int(at[1]), int(at[2])) if at[0] < len(lower) else None
         return pairs[0, :found], pairs[1, :found], more
+
+    def within(
+        self,
+        table: Float64s,
+        lines: Int64s,
+        order: Int64s,
+        ranges: Float64s,
+        at: Int64s,
+        pairs: Int64s,
+    ) -> int:
+        """Find rows that may satisfy all bands, of which the index serves the first: see `band_kernels.find_within`.
+
+        ``low`` of the index says which rows are live. Between two calls with the same ``at`` the index must neither be
+        inserted into nor expired.
+        """
+        runs = self._runs[0, : self._count + 1]
+        found: int = find_within(
+            self._values, self._rows, runs, self.low, table, lines, order, ranges, at, pairs
+        )
+        return found
 
     def expire(self, low_row: int) -> None:
         """Let the rows below `low_row` be dead; this never goes back."""

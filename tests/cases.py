@@ -16,6 +16,7 @@ from attrs import evolve, frozen
 from numba import njit
 
 import eddy
+import eddy.tracks.driver
 import stairs.directory
 from policies import (
     Auto,
@@ -250,9 +251,11 @@ def make_query(case):
 def make_engine(case, **options):
     """An engine for the case; ``options`` go before the case's own.
 
-    What counts as a large window, in which bucket heads lie side by side, is any, some, or none, by the case.
+    What counts as a large window, in which bucket heads lie side by side, and in which sorted indexes serve, is any,
+    some, or none, by the case.
     """
     stairs.directory.LEAST = (0, 128, 1 << 16)[len(case.steps) % 3]
+    eddy.tracks.driver.FEW = (64, 4, 0)[len(case.steps) % 3]
     own = {
         "plan": case.plan,
         "batch_size": case.batch_size,

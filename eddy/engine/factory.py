@@ -14,6 +14,7 @@ from eddy.migration.black_box import Box
 from eddy.plan.compiler import Compiler
 from eddy.plan.difference_plan import Subtractions, parse_subtractions
 from eddy.plan.plan import Plan, connected_order, left_deep, parse_plan
+from eddy.query.bands import measures
 from eddy.query.query import Query
 from eddy.query.windows import Unbounded
 from eddy.results.output import GroupedOutput, Output, SignedOutput
@@ -24,7 +25,6 @@ from eddy.store.stream import StreamState
 from eddy.values.strings import StringPool
 from eddy.values.types import INT64, Array
 from policies import Feedback, NoFeedback
-from stairs import SortedIndex
 
 
 class Factory:
@@ -74,12 +74,9 @@ class Factory:
         if self.share is not None:
             columns[ROW] = INT64
         classes = tuple(c.index for c in query.key_classes if name in c.members)
-        state = StreamState(number, name, classes, Payload(columns, self.pool, first_row), first_row)
-        for residual in query.residuals:
-            form = residual.range_for(name) if name in residual.streams and self.joins == "hash" else None
-            if form is not None:
-                state.indexes[residual] = (form.index, SortedIndex())
-        return state
+        asked = [half for residual in query.residuals for half in residual.halves if self.joins == "hash"]
+        payload = Payload(columns, self.pool, first_row)
+        return StreamState(number, name, classes, payload, first_row, measures(asked, name))
 
     def executor(
         self, streams: list[StreamState], feedback: Feedback, plan: Any, fresh: bool = True

@@ -36,6 +36,7 @@ def statistics_of(state: EngineState, at: NDArray[np.int64] | None = None) -> St
         parts = [statistics_of(shard.state, shard.lows(at)) for shard in state.executor.shards]
         stairs, feedback = together(parts)
         demoted = sum(part.keys_demoted for part in parts)
+        candidates = sum(part.candidates for part in parts)
     else:
         stairs, feedback = state.executor.state_statistics(), None
         for router in state.executor.routers:
@@ -44,6 +45,7 @@ def statistics_of(state: EngineState, at: NDArray[np.int64] | None = None) -> St
                 counts_here = state.row_numbers.counts
                 feedback = feedback_statistics_of(state.query, router.suspension, at, counts_here)
         demoted = 0 if state.budget is None else state.budget.demoted
+        candidates = sum(s.looked_at for router in state.executor.routers for s in router.streams)
     size = sum(s.bytes for s in stairs) + (0 if feedback is None else feedback.bytes)
     return Statistics(
         plan=str(state.plan),
@@ -59,7 +61,8 @@ def statistics_of(state: EngineState, at: NDArray[np.int64] | None = None) -> St
         history=state.changes.history,
         feedback=feedback,
         fault=state.faults.waiting,
-        candidates=state.executor.candidates,
+        probed=state.executor.probed,
+        candidates=candidates,
     )
 
 

@@ -30,7 +30,9 @@ class Compiler:
         self._of_streams = [
             [i for i, members in enumerate(self.classes) if s in members] for s in range(len(number))
         ]
-        self.residuals = [(r, frozenset(number[name] for name in r.streams)) for r in query.residuals]
+        residuals = sorted(query.residuals, key=lambda residual: residual.order)
+        self.residuals = [(r, frozenset(number[name] for name in r.streams)) for r in residuals]
+        """Each with the streams that it reads, in an order that depends on what they say alone."""
         self.names = query.names
         self.static = frozenset(number[name] for name, stream in query.streams.items() if stream.static)
 
@@ -49,22 +51,30 @@ class Compiler:
             one in reads and reads <= streams | {one} and len(reads) > 1 for _, reads in self.residuals
         )
 
-    def probe_key(self, source: Streams, target: Streams) -> tuple[Key, Residual | None]:
-        """How entries of ``source`` find theirs in ``target``: its key, and a predicate where there is no equality."""
+    def probe_key(self, source: Streams, target: Streams) -> tuple[Key, tuple[Residual, ...]]:
+        """How entries of ``source`` find theirs in ``target``: its key, and predicates where there is no equality.
+
+        These read one stream of the target, the same, whose row numbers are the key: the one that most bands bound.
+        """
         classes = self.shared(source, target)
         if classes:
-            return Key(classes), None
-        best: tuple[Key, Residual | None] = (Key(), None)
+            return Key(classes), ()
+        by_row: dict[int, list[Residual]] = {}
         for residual, reads in self.residuals:
             inside = reads & frozenset(target)
             if len(inside) == 1 and reads <= frozenset(source + target) and not reads <= inside:
-                (row,) = inside
-                if residual.range_for(self.names[row]) is not None:
-                    return Key(row=row), residual
-                best = (Key(row=row), residual)
-        return best
+                by_row.setdefault(min(inside), []).append(residual)
+        if not by_row:
+            return Key(), ()
 
-    def step(self, source: StairId | Place, target: StairId, theta: Residual | None) -> Step:
+        def rank(row: int) -> tuple[int, int, int]:
+            banded = sum(bool(residual.bands_for(self.names[row])) for residual in by_row[row])
+            return banded, len(by_row[row]), -row
+
+        best = max(by_row, key=rank)
+        return Key(row=best), tuple(by_row[best])
+
+    def step(self, source: StairId | Place, target: StairId, thetas: tuple[Residual, ...]) -> Step:
         """A step with the predicates that become decidable there."""
         ours, theirs = frozenset(source.streams), frozenset(target.streams)
         decided = tuple(
@@ -72,7 +82,7 @@ class Compiler:
             for r, reads in self.residuals
             if reads <= ours | theirs and not reads <= ours and not reads <= theirs
         )
-        return Step(source, target, theta, tuple(r for r in decided if r is not theta))
+        return Step(source, target, thetas, tuple(r for r in decided if r not in thetas))
 
     def compile(self, plan: Plan) -> RoutingTable:
         """The routing table of a plan."""
@@ -88,7 +98,7 @@ class Compiler:
 
     def _tree(self, root: Join) -> list[Stop]:
         ids: dict[int, StairId | Place] = {}
-        thetas: dict[int, Residual | None] = {}
+        thetas: dict[int, tuple[Residual, ...]] = {}
         nodes = list(joins(root))
         for node in nodes:
             left, right = self._numbers(node.left), self._numbers(node.right)

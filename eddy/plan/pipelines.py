@@ -74,9 +74,9 @@ class Pipelines:
         sizes: tuple[int, ...] = (1,)
         for i, visit in enumerate(order):
             seen, target = tuple(sorted(path)), self._numbers(streams_of(visit))
-            key, theta = self.compiler.probe_key(seen, target)
+            key, thetas = self.compiler.probe_key(seen, target)
             source = self._source(path, sizes, key, way)
-            step = evolve(self.compiler.step(source, StairId(target, key), theta), share=whole)
+            step = evolve(self.compiler.step(source, StairId(target, key), thetas), share=whole)
             both = tuple(sorted(path + target))
             for wanted in self._ids.get(both, ()):
                 self._add(wanted, step)

@@ -63,12 +63,12 @@ RESULTS = Place((), Key())
 
 @frozen(eq=False)
 class Step:
-    """Probe ``target`` with the entries of ``source``. With ``theta`` the key is each row of stream ``target.key.row``
-    that the predicate accepts; without it, and without classes, everything matches."""
+    """Probe ``target`` with the entries of ``source``. With ``thetas`` the key is each row of stream ``target.key.row``
+    that all these predicates accept; without any, and without classes, everything matches."""
 
     source: StairId | Place
     target: StairId
-    theta: Residual | None = None
+    thetas: tuple[Residual, ...] = ()
     residuals: tuple[Residual, ...] = ()
     """Predicates that both sides together decide, evaluated on the matches."""
     scope: Scope | None = None

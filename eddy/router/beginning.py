@@ -42,7 +42,7 @@ class Beginning:
             while at < len(table):
                 track.every_stair[at - before].make_room(low)
                 at = begin_rings(table, at + 1, lows, next_rows, low)
-        self._leaves.begun(low_rows)
+        self._leaves.begun()
 
     def table(self, ring: int) -> tuple[NDArray[np.int64], int]:
         """The result ring, the leaves and the rings of the first track in one table; and where those begin."""

@@ -91,7 +91,7 @@ class Measured(ABC):
         return 0
 
     @property
-    def candidates(self) -> int:
+    def probed(self) -> int:
         """Entries that probes have looked at so far."""
         return 0
 

@@ -54,7 +54,7 @@ class Router(Tracks, PlanExecutor):
         super().__init__(compiler, streams, nested, bounded)
         self.leaves = Leaves(streams)
         self.moment = present(streams)
-        self.prober = Prober(streams, nested, self.moment)
+        self.prober = Prober(nested, self.moment)
         self.runner = Runner(self.prober)
         self.beginning = Beginning(self, self.leaves, self.prober)
         self._filler = Filler(self, self.prober, self.moment)
@@ -69,7 +69,7 @@ class Router(Tracks, PlanExecutor):
         return self.prober.cursor.item(MATCHED)
 
     @property
-    def candidates(self) -> int:
+    def probed(self) -> int:
         return self.prober.cursor.item(STEPS)
 
     @property
@@ -96,7 +96,10 @@ class Router(Tracks, PlanExecutor):
         What this one made while it ran apart is not the work of the plan in use: steps count from now on.
         """
         self.filled_before, self.composites_built = former.keys_filled, former.composites_built
-        self.prober.cursor[MATCHED], self.prober.cursor[STEPS] = former.matches_made, former.candidates
+        self.prober.cursor[MATCHED], self.prober.cursor[STEPS] = former.matches_made, former.probed
+        for router in former.routers:
+            for mine, theirs in zip(self.streams, router.streams, strict=True):
+                mine.looked_at = theirs.looked_at
         self.counting = False
         for track in self.tracks:
             track.program.begin_counting()

@@ -23,14 +23,14 @@ def can_run_in_kernels(router: Router) -> bool:
     """Whether kernels alone can begin, store and run batches of this router as things are now.
 
     Then one plan makes all results; it consists of probes, which kernels do to the end; there are no holes, nothing
-    that waits, and no sorted indexes. What the caller asks of rows and results besides is its own matter.
+    that waits, and no measures. What the caller asks of rows and results besides is its own matter.
     """
     if not router.alone or not router.at_ease:
         return False
     (track,) = router.tracks
     return (
         all(stair.complete for stair in track.every_stair)
-        and not any(stream.indexes for stream in router.streams)
+        and not any(stream.measures for stream in router.streams)
         and not (track.program.table[:, OPERATION] == ASK).any()
     )
 

@@ -23,8 +23,10 @@ from eddy.errors import EddyError
 from eddy.plan.compiler import Compiler, Key, Place, StairId, Step
 from eddy.steering.pair_kernels import count_pairs
 from eddy.store.stream import StreamState
-from eddy.tracks.theta import Theta, judge
+from eddy.tracks.bands import holds
+from eddy.tracks.theta import Theta
 from policies.view import Fan
+from stairs import SortedIndex
 from stairs.sample_kernels import count_alike, look_up, read_linked, read_row_keys
 
 SAMPLE, WIDE = 256, 2048
@@ -89,6 +91,7 @@ class Sampler:
         """Of the rows in each window, how many are stored: those that are ruled out count as rows that find nothing."""
         self._joined = joined
         self._chosen: dict[tuple[int, int], tuple[Rows, NDArray[np.bool_]]] = {}
+        self._indexes: dict[tuple[int, int], SortedIndex] = {}
         self._trails: dict[tuple[int, ...], Trail] = {}
         self._means: dict[tuple[int, ...], float] = {}
         self._distinct: dict[tuple[int, int], int] = {}
@@ -225,18 +228,15 @@ class Sampler:
         if len(trail.rows) == 0:
             return Trail(trail.rows, trail.weight, 0.0)
         source = tuple(sorted(visited))
-        key, theta = self._compiler.probe_key(source, (target,))
-        step = self._compiler.step(Place(source, key), StairId((target,), key), theta)
-        residuals = step.residuals
+        key, thetas = self._compiler.probe_key(source, (target,))
+        step = self._compiler.step(Place(source, key), StairId((target,), key), thetas)
         found = self._equal(trail, step) if key.classes else None
-        if found is None and theta is not None:
+        if found is None and thetas:
             found = self._in_range(trail, step)
-            residuals = (theta, *residuals)
         which, rows, weight = self._pairs(trail, target) if found is None else found
         matches = trail.rows[which]
         matches[:, target] = rows
-        for residual in residuals:
-            matches = matches[judge(residual, matches, self._streams)]
+        matches = matches[holds((*thetas, *step.residuals), matches, self._streams)]
         mean = len(matches) * weight
         if len(matches) > CARRIED:
             weight *= len(matches) / CARRIED
@@ -264,10 +264,12 @@ class Sampler:
 
     def _in_range(self, trail: Trail, step: Step) -> tuple[Rows, Rows, float] | None:
         """By the sorted index; None if there is none, or if one range has too many rows."""
-        theta, (target,) = Theta(step, self._streams, self._nested), step.target.streams
-        if theta.index is None:
+        (target,) = step.target.streams
+        served = Theta(step, self._streams, self._nested).range(trail.rows)
+        if served is None:
             return None
-        which, rows, more = theta.index.candidates(*theta.bounds(trail.rows), limit=ENOUGH)
+        line, lower, upper = served
+        which, rows, more = self._sorted(target, line).candidates(lower, upper, limit=ENOUGH)
         taken = len(trail.rows)
         if more is not None:  # the last one is not complete
             taken = int(which[-1])
@@ -278,6 +280,14 @@ class Sampler:
         read_linked(self._streams[target].base.state, rows, linked)
         linked &= rows >= self._lows[target]
         return which[linked], rows[linked], trail.weight * len(trail.rows) / taken
+
+    def _sorted(self, stream: int, line: int) -> SortedIndex:
+        """The rows of a stream by one of its measures."""
+        known = self._indexes.get((stream, line))
+        if known is None:
+            measures = self._streams[stream].measures
+            known = self._indexes[stream, line] = measures.glimpse(line, int(self._lows[stream]))
+        return known
 
     def _pairs(self, trail: Trail, target: int) -> tuple[Rows, Rows, float]:
         """Each match with rows of the target by chance: as many as there is time for."""

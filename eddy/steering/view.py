@@ -29,16 +29,17 @@ Label = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
 
 
 def graph_of(query: Query, joins: str) -> Graph:
-    """The join graph of a query."""
+    """The join graph of a query; how its predicates are worded or in which order does not matter."""
+    residuals = sorted(query.residuals, key=lambda residual: residual.order)
     indexed = [
         i
-        for i, residual in enumerate(query.residuals)
-        if joins == "hash" and any(residual.range_for(name) is not None for name in residual.streams)
+        for i, residual in enumerate(residuals)
+        if joins == "hash" and any(residual.bands_for(name) for name in residual.streams)
     ]
     return Graph(
         query.names,
         tuple(frozenset(c.members) for c in query.key_classes),
-        tuple(residual.streams for residual in query.residuals),
+        tuple(residual.streams for residual in residuals),
         frozenset(name for name, stream in query.streams.items() if stream.static),
         frozenset(indexed),
     )

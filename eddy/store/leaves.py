@@ -30,7 +30,6 @@ class Leaves:
         self._table = np.empty((0, TABLE), np.int64)
         self._versions: list[int] = []
         self.batches = 0
-        self._indexed = [stream for stream in streams if stream.indexes]
 
     @property
     def rings(self) -> NDArray[np.int64]:
@@ -50,18 +49,14 @@ class Leaves:
     def begin(self, lows: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
         """Begin a batch: rows below ``lows`` are dead, the next ones are ``counts``; both by stream number."""
         begin_rings(self.rings, 0, lows, counts, NONE)
-        self.begun(lows)
+        self.begun()
 
-    def begun(self, lows: NDArray[np.int64]) -> None:
-        """A batch has begun in the leaves: indexes follow, and now and then memory is given back."""
+    def begun(self) -> None:
+        """A batch has begun in the leaves: now and then memory is given back."""
         self.batches += 1
         if self.batches % REVIEW == 0:
             for stream in self.streams.values():
                 stream.review()
-        for stream in self._indexed:
-            low = int(lows[stream.number])
-            for _, index in stream.indexes.values():
-                index.expire(low)
 
     def append(self, parts: Sequence[Part], unlinked: Collection[int] = ()) -> None:
         """Store the rows of a batch; those not kept only have their number, and so have all of ``unlinked`` streams."""
@@ -73,8 +68,8 @@ class Leaves:
             stream, n = self.streams[part.stream], len(part.events)
             first = stream.payload.next_row
             columns += stream.payload.reserve(part.columns, n)
-            if stream.indexes:
-                stream.index_rows(part, first)
+            if stream.measures:
+                stream.measures.append(part, first)
             kept = np.zeros(n, np.uint8) if part.stream in unlinked else part.kept
             events, flags = handle(part.events), 0 if kept is None else handle(kept)
             held.append(kept)

@@ -1,21 +1,19 @@
-"""One stream's live rows: payload, a leaf STAIR for each way the rows are looked up, sorted indexes for ranges."""
+"""One stream's live rows: payload, a leaf STAIR for each way the rows are looked up, measures for bands."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from eddy.intake.intake import Part
 from eddy.intake.travel import ROW
 from eddy.plan.compiler import Key
-from eddy.query.expressions import Expression
-from eddy.query.residual import Residual
+from eddy.query.bands import Measure
+from eddy.store.measures import Measures
 from eddy.store.payload import Payload
-from eddy.values.types import Column
-from stairs import SortedIndex, Stair
+from stairs import Stair
 from stairs.key_kernels import mix_into, read_keys
 from stairs.layout import BASE, KEY_HIGH, NEXT, TAIL
 
@@ -59,7 +57,13 @@ class StreamState:
     """
 
     def __init__(
-        self, number: int, name: str, classes: tuple[int, ...], payload: Payload, first_row: int
+        self,
+        number: int,
+        name: str,
+        classes: tuple[int, ...],
+        payload: Payload,
+        first_row: int,
+        measures: Iterable[Measure] = (),
     ) -> None:
         self.number = number
         self.name = name
@@ -69,7 +73,9 @@ class StreamState:
         self.stairs = {key: Stair(name, (number,), first_row) for key in self.own}
         self.version = 0
         """Counts the changes of ``stairs``."""
-        self.indexes: dict[Residual, tuple[Expression, SortedIndex]] = {}
+        self.measures = Measures(measures, payload)
+        self.looked_at = 0
+        """Its rows that were tested as candidates by theta predicates, counted for each entry that asked."""
         self.suspended: Callable[[], NDArray[np.int32]] = lambda: NONE
         """Rows that nobody can find for the time being, since they would be of no use: the low 32 bits of each."""
 
@@ -144,36 +150,17 @@ class StreamState:
             mix_into(keys, by_class[c])
         return keys
 
-    def index_rows(self, part: Part, first: int) -> None:
-        """Enter rows from number ``first`` on into the sorted indexes."""
-        n = len(part.events)
-        for expression, index in self.indexes.values():
-            values = as_bounds(expression.evaluate(lambda _, column: part.columns[column]), n, np.nan)
-            rows = np.arange(first, first + n)
-            if part.kept is not None:
-                values, rows = values[part.kept.view(np.bool_)], rows[part.kept.view(np.bool_)]
-            index.insert(values, rows)
-
     def review(self) -> None:
         """Now and then: give memory back."""
         for stair in self.stairs.values():
             stair.review()
+        self.measures.review()
 
     @property
     def nbytes(self) -> int:
         return (
-            self.payload.nbytes
-            + sum(stair.nbytes for stair in self.stairs.values())
-            + sum(index.nbytes for _, index in self.indexes.values())
+            self.payload.nbytes + sum(stair.nbytes for stair in self.stairs.values()) + self.measures.nbytes
         )
-
-
-def as_bounds(column: Column, n: int, missing: float) -> NDArray[np.float64]:
-    """Numbers as float64, which keeps their order; NULL is NaN, which lies in no range."""
-    values = np.broadcast_to(np.asarray(column.values), (n,)).astype(np.float64)
-    if column.valid is not None:
-        values[~np.broadcast_to(column.valid, (n,))] = missing
-    return values
 
 
 def numbers_in_whole(streams: Sequence[StoredStream], rows: Keys) -> Keys:

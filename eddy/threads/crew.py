@@ -101,8 +101,8 @@ class Crew(Executor):
         return sum([shard.router.matches_made for shard in self.shards])
 
     @property
-    def candidates(self) -> int:
-        return sum([shard.router.candidates for shard in self.shards])
+    def probed(self) -> int:
+        return sum([shard.router.probed for shard in self.shards])
 
     @property
     def keys_filled(self) -> int:

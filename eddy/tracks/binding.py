@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from eddy.plan.compiler import RESULTS, Compiler, Key, Place, RoutingTable, StairId, Step
 from eddy.store.stream import StreamState
-from eddy.tracks.theta import Theta
+from eddy.tracks.theta import Decision, Theta
 from stairs import Ring, Stair
 from stairs.layout import ROWS
 from stairs.probe_kernels import join_for
@@ -43,6 +43,8 @@ class Hop:
     asked: list[tuple[int, Stair]] | None
     """Where the source has the part of its key by which the target knows its holes; None: it is the whole key."""
     theta: Theta | None
+    decision: Decision | None
+    """Decides the step's other predicates on its matches; None: there are none."""
     plain: bool
     """Nothing but a probe, and what is verified."""
     checks: NDArray[np.int64]
@@ -146,6 +148,7 @@ class Binder:
             verified,
             asked,
             None if classes else Theta(step, self.streams, self.nested),
+            Decision(step.residuals, self.streams, self.nested) if step.residuals else None,
             bool(classes) and not step.residuals and step.scope is None,
             np.array([(a, b.address, c, d.address) for a, b, c, d in verified], np.int64),
         )

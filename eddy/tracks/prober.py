@@ -7,10 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from eddy.store.stream import StreamState
 from eddy.tracks.binding import Hop, Recipe
 from eddy.tracks.moment import Marks, Moment
-from eddy.tracks.theta import decide
 from stairs import Ring, Stair
 from stairs.holes import Keys
 from stairs.key_kernels import fetch_keys, key_by_row, mix_into, read_component_keys, read_keys, verify
@@ -29,8 +27,7 @@ MATCHES = 4
 class Prober:
     """Takes steps outside of a program, where they are more than a probe or meet a hole; and has rings to spare."""
 
-    def __init__(self, streams: list[StreamState], nested: bool, moment: Moment) -> None:
-        self._streams = streams
+    def __init__(self, nested: bool, moment: Moment) -> None:
         self._moment = moment
         self._fill_join = join_for(0, 0, nested, False)
         self._spare: dict[int, list[Ring]] = {}
@@ -47,7 +44,7 @@ class Prober:
         They are arriving: a match is older than the entry's latest event, and live at it by ``marks``. When
         ``filling``, every pair counts that is live at its latest event; marks then begin with those before the batch.
         """
-        if hop.verified or hop.step.residuals:
+        if hop.verified or hop.decision is not None:
             # Predicates are decided for many matches at once, also where few of them stay.
             out.reserve(min(AT_ONCE, MATCHES * (stop - start)))
         for _ in self.matches(hop, source, start, stop, out, marks, filling):
@@ -75,7 +72,7 @@ class Prober:
             if not filling:  # a row that is not kept asks for nothing
                 keys = keys[source.state[2][start - source.base : stop - source.base] >= 0]
             target.promote(keys)
-        decided = hop.verified or hop.step.residuals or hop.step.scope is not None
+        decided = hop.verified or hop.decision is not None or hop.step.scope is not None
         first = out.tail
         cursor, waiting = self.cursor, self.waiting
         join, streams = (self._fill_join, hop.streams) if filling else (hop.kernel, target.streams)
@@ -101,9 +98,8 @@ class Prober:
             for one, leaf, other, other_leaf in hop.verified:
                 verify(out.state, first, one, leaf.state, other, other_leaf.state, kept)
             keep(out.state, first, kept)
-        if step.residuals:
-            newest = self._moment.newest
-            keep(out.state, first, decide(step.residuals, step.streams, self._streams, out, first, newest))
+        if hop.decision is not None:
+            keep(out.state, first, hop.decision.kept(step.streams, out, first, self._moment.newest))
 
     def collect(self, stair: Stair, keys: Keys, out: Ring, marks: Marks) -> None:
         """Append to ``out`` the entries of a STAIR that have one of these keys, and are live by ``marks``."""

@@ -1,8 +1,8 @@
-"""Steps without an equality: which rows of one stream does a predicate accept for the entries at hand?
+"""Steps without an equality: which rows of one stream do predicates accept for the entries at hand?
 
-The STAIR that such a step probes is keyed by the row number of the stream that the predicate reads there. So a theta
-join is an equality join with a list of rows found first: by a sorted index where the predicate implies a range, else
-by nested loops. Lazy filling then works row by row.
+The STAIR that such a step probes is keyed by the row number of the stream that the predicates read there. So a theta
+join is an equality join with a list of rows found first: by bands where the predicates imply some, of which one is
+served by a sorted index (`eddy.tracks.driver`), else by nested loops. Lazy filling then works row by row.
 """
 
 from __future__ import annotations
@@ -14,73 +14,69 @@ from numpy.typing import NDArray
 
 from eddy.plan.compiler import Step
 from eddy.query.residual import Residual
-from eddy.store.stream import StreamState, as_bounds
-from eddy.values.types import Column
+from eddy.store.stream import StreamState
+from eddy.tracks.bands import Bands, Rows, holds
+from eddy.tracks.driver import Driver
 from stairs import Ring, SortedIndex, Stair
+from stairs.band_kernels import scan
 from stairs.ring_kernels import expand, read_rows
 
 LIMIT = 1 << 16
 """Pairs that are built and judged at a time."""
-
-Rows = NDArray[np.int64]
-
-
-def rows_of(streams: Sequence[int], ring: Ring, start: int, newest: Rows) -> Rows:
-    """Row numbers of the entries from ``start`` on, a column for each stream of the query."""
-    count = ring.tail - start
-    rows = np.empty((count, len(newest)), np.int64)
-    read_rows(ring.state, start, np.arange(count), np.array(streams, np.int64), newest, rows)
-    return rows
+ENTRIES = 1 << 13
+"""Entries whose ranges are worked out at a time."""
+ROOM = 256
+"""Pairs that there is room for at first: most steps have few entries, and find few rows."""
 
 
-def decide(
-    residuals: Sequence[Residual],
-    streams: Sequence[int],
-    states: list[StreamState],
-    ring: Ring,
-    start: int,
-    newest: Rows,
-) -> NDArray[np.uint8]:
-    """1 for each entry from ``start`` on that satisfies all the predicates."""
-    rows = rows_of(streams, ring, start, newest)
-    kept = np.ones(len(rows), np.bool_)
-    for residual in residuals:
-        kept &= judge(residual, rows, states)
-    return kept.view(np.uint8)
+class Decision:
+    """Decides predicates on matches, where both sides of a step together have all that they read."""
 
+    def __init__(self, residuals: Sequence[Residual], states: list[StreamState], nested: bool) -> None:
+        self._states = states
+        by_stream: dict[int, list[Residual]] = {}
+        self._others: list[Residual] = []
+        for residual in residuals:
+            told = (s.number for s in states if not nested and residual.is_told_by(s.name))
+            stream = next(told, None)
+            (self._others if stream is None else by_stream.setdefault(stream, [])).append(residual)
+        self._bands = [Bands(few, stream, states) for stream, few in by_stream.items()]
 
-def judge(residual: Residual, rows: Rows, states: list[StreamState]) -> NDArray[np.bool_]:
-    """Whether a predicate holds for each combination of rows (only the columns of its streams are read)."""
-    by_name = {state.name: state for state in states}
-
-    def get(stream: str, column: str) -> Column:
-        state = by_name[stream]
-        return state.payload.take(column, rows[:, state.number])
-
-    return residual.holds(get, len(rows))
+    def kept(self, streams: Sequence[int], ring: Ring, start: int, newest: Rows) -> NDArray[np.uint8]:
+        """1 for each entry from ``start`` on, made of rows of these streams, that satisfies all the predicates."""
+        count = ring.tail - start
+        rows = np.empty((count, len(newest)), np.int64)
+        read_rows(ring.state, start, np.arange(count), np.array(streams, np.int64), newest, rows)
+        kept = np.ones(count, np.bool_)
+        for bands in self._bands:
+            kept &= bands.decide(rows)
+        if self._others:
+            left = np.flatnonzero(kept)
+            kept[left] = holds(self._others, rows[left], self._states)
+        return kept.view(np.uint8)
 
 
 class Theta:
     """Finds the keys with which a step probes a STAIR that no equality reaches."""
 
     def __init__(self, step: Step, states: list[StreamState], nested: bool) -> None:
-        self.streams = step.source.streams
-        self.states = states
-        self.residual = step.theta
-        self.row = step.target.key.row
-        self.index: SortedIndex | None = None
-        if step.theta is not None and self.row is not None and not nested:
-            self.form = step.theta.range_for(states[self.row].name)
-            found = states[self.row].indexes.get(step.theta)
-            self.index = found[1] if found is not None and self.form is not None else None
+        self._streams = np.array(step.source.streams, np.int64)
+        self._states = states
+        self._thetas = step.thetas
+        self._row = step.target.key.row
+        self._bands: Bands | None = None
+        if self._row is not None and not nested:
+            bands = Bands(step.thetas, self._row, states)
+            if bands.count:
+                self._bands, self._driver = bands, Driver(bands)
 
     def pairs(self, source: Ring, start: int, stop: int, out: Ring, newest: Rows) -> Iterator[None]:
-        """Fill ``out`` with copies of the source's entries, each under a row that the predicate accepts.
+        """Fill ``out`` with copies of the source's entries, each under a row that the predicates accept.
 
         Yields whenever some are there, LIMIT at the most; the caller empties ``out`` before it goes on.
         """
         count = stop - start
-        if self.residual is None or self.row is None:
+        if not self._thetas:
             out.reserve(count)
             expand(source.state, start, np.arange(count), np.zeros(count, np.int64), out.state)
             yield
@@ -88,63 +84,87 @@ class Theta:
         chosen = np.arange(count)
         if isinstance(source, Stair) and source.leaf:
             # Rows that a filter ruled out join with nothing, and no predicate is asked about them.
-            chosen = chosen[self.states[int(source.streams[0])].linked(start, count).view(np.bool_)]
+            chosen = chosen[self._states[int(source.streams[0])].linked(start, count).view(np.bool_)]
         mine = np.empty((len(chosen), len(newest)), np.int64)
-        streams = np.array(self.streams, np.int64)
-        read_rows(source.state, start, chosen, streams, newest, mine)
-        candidates = self._everything(len(chosen)) if self.index is None else self._ranges(mine)
-        for which, found in candidates:
-            rows = mine[which]
-            rows[:, self.row] = found
-            kept = judge(self.residual, rows, self.states)
-            which, found = which[kept], found[kept]
+        read_rows(source.state, start, chosen, self._streams, newest, mine)
+        for which, found in self._everything(mine) if self._bands is None else self._within(mine):
             if len(which):
                 out.reserve(len(which))
                 expand(source.state, start, chosen[which], found & 0xFFFFFFFF, out.state)
                 yield
 
-    def _everything(self, count: int) -> Iterator[tuple[Rows, Rows]]:
-        """Nested loops: every entry with every live row."""
-        assert self.row is not None
-        state = self.states[self.row]
-        leaf = state.base
-        for first in range(leaf.low, leaf.tail, LIMIT):
-            live = np.arange(first, min(first + LIMIT, leaf.tail))
+    def range(self, mine: Rows) -> tuple[int, NDArray[np.float64], NDArray[np.float64]] | None:
+        """The line of the measure by which rows are found best, and its range for each combination of rows.
+
+        None where there are no bands. An index over that measure can serve; none is made here.
+        """
+        if self._bands is None:
+            return None
+        state, ranges = self._bands.state, self._bands.ranges(mine)
+        if state.low < state.tail:
+            self._driver.look(ranges, state.low, state.tail)
+        first = int(self._driver.order[0])
+        return int(self._bands.lines[first]), ranges[:, first, 0].copy(), ranges[:, first, 1].copy()
+
+    def _everything(self, mine: Rows) -> Iterator[tuple[Rows, Rows]]:
+        """Nested loops: of every entry with every live row, those that the predicates accept."""
+        assert self._row is not None
+        state = self._states[self._row]
+        for first in range(state.low, state.tail, LIMIT):
+            live = np.arange(first, min(first + LIMIT, state.tail))
             live = live[state.linked(first, len(live)).view(np.bool_)]
             if len(live) == 0:
                 continue
             at_once = max(1, LIMIT // len(live))
-            for i in range(0, count, at_once):
-                which = np.arange(i, min(i + at_once, count))
-                yield np.repeat(which, len(live)), np.tile(live, len(which))
+            for i in range(0, len(mine), at_once):
+                which = np.arange(i, min(i + at_once, len(mine)))
+                which, found = np.repeat(which, len(live)), np.tile(live, len(which))
+                state.looked_at += len(which)
+                rows = mine[which]
+                rows[:, self._row] = found
+                kept = holds(self._thetas, rows, self._states)
+                yield which[kept], found[kept]
 
-    def _ranges(self, mine: Rows) -> Iterator[tuple[Rows, Rows]]:
-        """By the sorted index: every entry with the rows in the range that the predicate implies."""
-        assert self.index is not None
-        lower, upper = self.bounds(mine)
-        start: tuple[int, int, int] | None = (0, 0, -1)
-        while start is not None:
-            which, rows, start = self.index.candidates(lower, upper, start, LIMIT)
-            yield which, rows
+    def _within(self, mine: Rows) -> Iterator[tuple[Rows, Rows]]:
+        """By bands: of every entry with the rows in the range of one band, those that satisfy all of them."""
+        assert self._bands is not None
+        if self._bands.state.low < self._bands.state.tail:
+            for first in range(0, len(mine), ENTRIES):
+                for which, found in self._search(mine[first : first + ENTRIES]):
+                    yield which + first, found
 
-    def bounds(self, mine: Rows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The range in which the predicate wants the indexed value, for each combination of rows."""
-        assert self.form is not None
-        by_name = {state.name: state for state in self.states}
+    def _search(self, mine: Rows) -> Iterator[tuple[Rows, Rows]]:
+        """The same for a few entries."""
+        assert self._bands is not None
+        bands, state, driver = self._bands, self._bands.state, self._driver
+        low, tail = state.low, state.tail
+        ranges, table, lines = bands.ranges(mine), state.measures.table, bands.lines
+        index: SortedIndex | None = None
+        if driver.indexed(low, tail):
+            driver.look(ranges, low, tail)
+            index = state.measures.index(int(lines[driver.order[0]]), low)
+        order, room, before = driver.order, ROOM, 0
+        at = np.array((0, -1, 0, 0) if index is None else (0, 0, -1, 0), np.int64)
+        while at[0] < len(mine):
+            pairs = np.empty((3, room), np.int64)
+            if index is None:
+                count = scan(low, tail, table, lines, order, ranges, at, pairs)
+            else:
+                count = index.within(table, lines, order, ranges, at, pairs)
+            looked_at = int(at[3]) - before
+            before += looked_at
+            state.looked_at += looked_at
+            driver.worked(looked_at)
+            yield self._confirmed(mine, pairs[:, :count])
+            room = min(4 * room, LIMIT)
 
-        def get(stream: str, column: str) -> Column:
-            state = by_name[stream]
-            return state.payload.take(column, mine[:, state.number])
-
-        n = len(mine)
-        lower = (
-            np.full(n, -np.inf)
-            if self.form.lower is None
-            else as_bounds(self.form.lower.evaluate(get), n, np.nan)
-        )
-        upper = (
-            np.full(n, np.inf)
-            if self.form.upper is None
-            else as_bounds(self.form.upper.evaluate(get), n, np.nan)
-        )
-        return lower, upper
+    def _confirmed(self, mine: Rows, pairs: Rows) -> tuple[Rows, Rows]:
+        """Of pairs (entry, row, verdict of the bands) those that the predicates accept."""
+        assert self._row is not None and self._bands is not None
+        which, found, verdicts = pairs
+        if self._bands.untold or (verdicts == 1).any():
+            rows = mine[which]
+            rows[:, self._row] = found
+            kept = self._bands.confirmed(rows, verdicts)
+            which, found = which[kept], found[kept]
+        return which, found

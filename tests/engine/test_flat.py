@@ -73,7 +73,7 @@ def candidates(form, window, plan, keys, size, share=0.0):
     for push in feed(keys, size, share):
         engine.push_all({name: shape(rows) for name, rows in push.items()})
     told = engine.statistics()
-    return told.candidates / EVENTS, told.results
+    return told.probed / EVENTS, told.results
 
 
 def flat(form, window, plan, keys, share=0.0):
@@ -121,4 +121,4 @@ def test_no_pattern_of_keys_makes_a_chain_long(keys):
     for name in "AB":
         engine.push(name, {"ts": np.arange(4096), "k": keys, "v": keys})
     assert engine.statistics().results == 4096
-    assert engine.statistics().candidates < 3 * 4096
+    assert engine.statistics().probed < 3 * 4096
