@@ -120,6 +120,7 @@ class Intake:
             for name, stream in query.streams.items()
         }
         self._carried = carried_columns(query)
+        self._coded = {name: self._compared(name) for name in query.names}
         self._keyed = {
             name: [(c, c.members[name]) for c in query.key_classes if name in c.members]
             for name in query.names
@@ -172,7 +173,7 @@ class Intake:
         names, read, offsets = [], [], [0]
         for name, stream in self._order:
             if name in batches:
-                columns, count = normalise(name, stream, batches[name])
+                columns, count = normalise(name, stream, batches[name], self._coded[name])
                 if count:
                     if self.loaded and name in self._static:
                         raise BatchError(_too_late(name))
@@ -296,6 +297,12 @@ class Intake:
                 name, column, columns[column], kept if self.query.base is None else None
             )
         return Part(self.number[name], columns, keys, None if kept is None else kept.astype(np.uint8), events)
+
+    def _compared(self, name: str) -> frozenset[str]:
+        """The columns of strings of which only the codes are read: they may come coded by a dictionary."""
+        filtered = self.query.filters[name].columns if name in self.query.filters else ()
+        codes = [(name, column) for column in self._texts[name] if (name, column) not in self._carried]
+        return frozenset(column for _, column in set(codes).difference(filtered))
 
     def coded(self, name: str, column: str, text: Column, kept: NDArray[np.bool_] | None = None) -> Column:
         """Strings of a column as codes of the pool; rows that are not ``kept`` are not stored."""

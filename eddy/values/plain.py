@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from eddy.values.types import Array, ColumnType
+from eddy.values import arrow
+from eddy.values.dictionaries import is_coded
+from eddy.values.types import Array, Column, ColumnType
 
 NAT = np.iinfo(np.int64).min
 """What numpy's datetimes have for NaT."""
@@ -23,16 +25,32 @@ def plain(kind: ColumnType, values: Any) -> Array | None:
 
     None if they are strings, if some are NULL, or if they are of a make or a type that needs a closer look.
     """
+    if kind.kind == "string":
+        return None
     found = _READERS.get(type(values))
     if found is not None:
         return found(kind, values)
-    if kind.kind == "string" or isinstance(values, np.ndarray):
+    if isinstance(values, np.ndarray):
         return None
     if isinstance(values, pa.Array):
         return _of_arrow(kind, values)
     pandas = sys.modules.get("pandas")
     if pandas is not None and isinstance(values, pandas.Series):
         return _of_numpy(kind, values.to_numpy()) if isinstance(values.dtype, np.dtype) else None
+    return None
+
+
+def plain_text(values: Any, coded: bool) -> Column | None:
+    """Strings in one Arrow array as a column of strings; where ``coded``, they may be so by a dictionary.
+
+    None if they are of another make or type, or if some are NULL in an array that is not coded.
+    """
+    if type(values) is pa.ChunkedArray and values.num_chunks == 1:
+        values = values.chunk(0)
+    if type(values) is pa.StringArray:
+        return None if values.null_count else Column(values)
+    if coded and type(values) is pa.DictionaryArray and is_coded(values):
+        return Column(values, arrow.valid_of(values))
     return None
 
 
@@ -51,7 +69,7 @@ def _of_numpy(kind: ColumnType, values: Array) -> Array | None:
 
 def _of_arrow(kind: ColumnType, values: Any) -> Array | None:
     """A copy: Arrow's buffers are read-only."""
-    if kind.kind in ("string", "bool") or not values.type.equals(kind.arrow) or values.null_count:
+    if kind.kind == "bool" or not values.type.equals(kind.arrow) or values.null_count:
         return None
     n, dtype = len(values), kind.dtype
     if not n:
