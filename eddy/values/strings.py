@@ -56,9 +56,9 @@ class StringPool:
         own = self._state[LIVE] > strings or self._state[USED] > size
         return bool(own or self._carried.wants_sweep)
 
-    def carry(self, owner: Hashable, text: pa.Array, kept: Array | None = None) -> Array:
+    def carry(self, owner: Hashable, text: pa.Array, here: Array | None = None) -> Array:
         """Codes for strings that are only to be decoded again, never compared: see `Carried.carry`."""
-        return self._carried.carry(owner, text, kept)
+        return self._carried.carry(owner, text, here)
 
     def encode(self, text: pa.Array) -> Array:
         """The codes of these strings, which are of type string or large_string and never null.
