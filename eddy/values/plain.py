@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from datetime import datetime, timezone
 from typing import Any
 
 import numpy as np
@@ -35,9 +36,11 @@ def plain(kind: ColumnType, values: Any) -> Array | None:
     if isinstance(values, pa.Array):
         return _of_arrow(kind, values)
     pandas = sys.modules.get("pandas")
-    if pandas is not None and isinstance(values, pandas.Series):
-        return _of_numpy(kind, values.to_numpy()) if isinstance(values.dtype, np.dtype) else None
-    return None
+    if pandas is None or not isinstance(values, pandas.Series) or not isinstance(values.dtype, np.dtype):
+        return None
+    if kind.zone is not None and values.dtype.kind == "M":  # pandas knows zones, and these have none
+        return None
+    return _of_numpy(kind, values.to_numpy())
 
 
 def plain_text(values: Any, coded: bool) -> Column | None:
@@ -86,6 +89,8 @@ def _of_list(kind: ColumnType, values: Any) -> Array | None:
     expected = _PYTHON.get(kind.kind)
     if expected is None or kind.dtype == np.float32:
         return None
+    if kind.unit == "us" and values and type(values[0]) is datetime:
+        return _of_datetimes(kind, values)
     for value in values:
         if type(value) is not expected:
             return None
@@ -93,6 +98,17 @@ def _of_list(kind: ColumnType, values: Any) -> Array | None:
         return np.array(values, kind.dtype)
     except OverflowError:
         return None
+
+
+def _of_datetimes(kind: ColumnType, values: Any) -> Array | None:
+    """Python's datetimes, which count microseconds: without a zone for a column without one, else in UTC."""
+    zone = None if kind.zone is None else timezone.utc
+    for value in values:
+        if type(value) is not datetime or value.tzinfo is not zone:
+            return None
+    if zone is not None:
+        values = [value.replace(tzinfo=None) for value in values]
+    return np.array(values, _datetimes(kind)).view(np.int64)
 
 
 def _datetimes(kind: ColumnType) -> np.dtype[Any]:
