@@ -6,7 +6,6 @@ All must give the oracle's results, and tell the same of themselves, but for wha
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
 
 import attrs
 from attrs import evolve, frozen
@@ -14,6 +13,7 @@ from attrs import evolve, frozen
 from tests import naive
 from tests.cases import FEEDBACK, batch, expected, make_engine, step_events
 from tests.checks import Book, judge, restart, row_tuples
+from tests.feeds import roundabout
 
 
 @frozen
@@ -21,7 +21,7 @@ class Way:
     """How the pushes of a case are taken in.
 
     ``fast``: by kernels alone, as far as query, plan and values allow: batches are plain dicts of numpy arrays.
-    Otherwise none of them is: they are lists, Arrow tables or another kind of mapping, which the long way is for.
+    Otherwise none of them can be taken so: they have to be looked at more closely, which the long way is for.
     """
 
     fast: bool
@@ -31,8 +31,7 @@ class Way:
         """Rows of a stream as this way wants them."""
         if self.fast:
             return batch(evolve(case, form="numpy"), name, rows)
-        given = batch(case, name, rows)
-        return OrderedDict(given) if case.form == "numpy" else given
+        return roundabout(batch(case, name, rows))
 
     def push(self, engine, case, step):
         """Do a push or push_all; a list of results: several where the step asks for parts."""
