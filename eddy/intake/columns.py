@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import difflib
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,15 +19,19 @@ from numpy import ndarray
 
 from eddy.errors import BatchError
 from eddy.values.conversion import FAILURES, convert
-from eddy.values.plain import plain
-from eddy.values.types import Array, Column
+from eddy.values.plain import plain, plain_text
+from eddy.values.types import Array, Column, ColumnType
 
 if TYPE_CHECKING:
     from eddy.query.query import Stream
 
 
-def normalise(name: str, stream: Stream, batch: Any) -> tuple[dict[str, Column], int]:
+def normalise(
+    name: str, stream: Stream, batch: Any, coded: Collection[str] = ()
+) -> tuple[dict[str, Column], int]:
     """The batch of stream `name` as one column for each that is declared, and its number of rows.
+
+    Columns of strings that are named in `coded` stay coded by a dictionary if they come so.
 
     Raises BatchError, and has changed nothing, if the columns are not exactly those declared, differ in
     length, hold a value that does not fit, or lack a time.
@@ -49,11 +53,9 @@ def normalise(name: str, stream: Stream, batch: Any) -> tuple[dict[str, Column],
         elif values is None:
             raise _mismatch(name, stream, batch)
         else:
-            array = plain(kind, values)
-            if array is None:
+            found = _column(kind, values, column in coded)
+            if found is None:
                 found = convert(f"stream {name}, column {column!r}", kind, values)
-            else:
-                found = Column(array)
             columns[column] = found
             size = len(found.values)
         if size != n:
@@ -70,6 +72,14 @@ def normalise(name: str, stream: Stream, batch: Any) -> tuple[dict[str, Column],
                 f"stream {name}: the time {stream.time!r} of row {row} of this batch is NULL; give it one"
             )
     return columns, n
+
+
+def _column(kind: ColumnType, values: Any, coded: bool) -> Column | None:
+    """A column that needs no closer look; None if it does."""
+    if kind.kind == "string":
+        return plain_text(values, coded)
+    array = plain(kind, values)
+    return None if array is None else Column(array)
 
 
 def plain_columns(name: str, stream: Stream, batch: Any) -> list[Array] | None:

@@ -121,6 +121,7 @@ class Intake:
             for name, stream in query.streams.items()
         }
         self._carried = carried_columns(query)
+        self._coded = {name: self._compared(name) for name in query.names}
         self._keyed = {
             name: [(c, c.members[name]) for c in query.key_classes if name in c.members]
             for name in query.names
@@ -173,7 +174,7 @@ class Intake:
         names, read, offsets = [], [], [0]
         for name, stream in self._order:
             if name in batches:
-                columns, count = normalise(name, stream, batches[name])
+                columns, count = normalise(name, stream, batches[name], self._coded[name])
                 if count:
                     if self.loaded and name in self._static:
                         raise BatchError(_too_late(name))
@@ -292,16 +293,21 @@ class Intake:
                 valid is not None and name != self.query.base
             ):  # what nothing matches is a result of a difference
                 kept = valid if kept is None else kept & valid
+        here = None if kept is None or not carried or self.query.base is not None else kept.nonzero()[0]
         for column in carried:
-            columns[column] = self.coded(
-                name, column, columns[column], kept if self.query.base is None else None
-            )
+            columns[column] = self.coded(name, column, columns[column], here)
         return Part(self.number[name], columns, keys, None if kept is None else kept.astype(np.uint8), events)
 
-    def coded(self, name: str, column: str, text: Column, kept: NDArray[np.bool_] | None = None) -> Column:
-        """Strings of a column as codes of the pool; rows that are not ``kept`` are not stored."""
+    def _compared(self, name: str) -> frozenset[str]:
+        """The columns of strings of which only the codes are read: they may come coded by a dictionary."""
+        filtered = self.query.filters[name].columns if name in self.query.filters else ()
+        codes = [(name, column) for column in self._texts[name] if (name, column) not in self._carried]
+        return frozenset(column for _, column in set(codes).difference(filtered))
+
+    def coded(self, name: str, column: str, text: Column, here: Keys | None = None) -> Column:
+        """Strings of a column as codes of the pool; ``here`` are the rows that are stored, if not all are."""
         if (name, column) in self._carried:
-            return Column(self.pool.carry((name, column), text.values, kept), text.valid)
+            return Column(self.pool.carry((name, column), text.values, here), text.valid)
         return Column(self.pool.encode(text.values), text.valid)
 
     def _own_keys(self, name: str, columns: dict[str, Column]) -> dict[int, Keys] | None:

@@ -113,34 +113,39 @@ def find(store, used, newest, reach, stale):
 
 @kernel(int64(STORE, int32[::1], BATCH, DEATHS), makes_arrays=True)
 def withdraw(store, stale, batch, deaths):
-    """Take the dead out of the stale blocks; returns how many. The others close up within their block."""
+    """Take the dead out of the stale blocks; returns how many. The others close up within their block.
+
+    Which of them die cannot be foreseen, so there is no branch on it: whatever is written for a result that turns out
+    to be of the other sort is written over by the next one.
+    """
     records, filled, nodes, _ = store
     marks, newest, reach, _, _ = batch
     dead, ends = deaths
     n, events = newest.shape[0], marks.shape[0]
-    end = np.empty(WIDTH, np.int64)
+    end, places = np.empty(WIDTH, np.int64), np.empty(WIDTH + 1, np.int64)
     died = 0
     for block in stale:
         end[:] = events
         count = int64(filled[block])
-        kept = count
         for c in range(n):
             if _age(newest[c], nodes[block, c]) > reach[c]:
+                many = 0
                 for i in range(count):
-                    row = records[block, c, i]
-                    if _age(newest[c], row) > reach[c]:
-                        end[i] = _end(batch, c, row, end[i])
-                        kept = min(kept, i)
-        for i in range(kept, count):
-            if end[i] == events:
-                for c in range(n):
-                    records[block, c, kept] = records[block, c, i]
-                kept += 1
-            else:
-                for c in range(n):
-                    dead[died, c] = records[block, c, i]
-                ends[died] = end[i]
-                died += 1
+                    places[many] = i
+                    many += _age(newest[c], records[block, c, i]) > reach[c]
+                for j in range(many):
+                    i = places[j]
+                    end[i] = _end(batch, c, records[block, c, i], end[i])
+        kept = 0
+        for i in range(count):
+            for c in range(n):
+                row = records[block, c, i]
+                records[block, c, kept] = row
+                dead[died, c] = row
+            ends[died] = end[i]
+            lives = end[i] == events
+            kept += lives
+            died += not lives
         filled[block] = kept
     return died
 

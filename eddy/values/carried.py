@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 from attrs import define, field
 
-from eddy.values import arrow
 from eddy.values.carried_kernels import CHUNK, DATA, ENDS, HIGHEST, LOWEST, collect, measure
 from eddy.values.types import Array
 from stairs.lowlevel.address import address_of
@@ -98,22 +97,25 @@ class Carried:
         """Numbers of chunks are below this."""
         return len(self._chunks)
 
-    def carry(self, owner: Hashable, text: pa.Array, kept: Array | None = None) -> Array:
+    def carry(self, owner: Hashable, text: pa.Array, here: Array | None = None) -> Array:
         """The codes of these strings, which are of type string; ``owner`` is the column that they are of.
 
-        Where ``kept`` is false nobody will ask for the string: it is not held, if that spares much.
+        ``here`` are the places of those that somebody may ask for, ascending; None: all. The others are not held, if
+        that spares much.
         """
         n = len(text)
-        if kept is None:
-            return self._codes(owner, text)
-        here = np.flatnonzero(kept)
+        if not n:
+            return np.empty(0, np.int64)
+        _, offsets, body = text.buffers()
+        ends = np.frombuffer(offsets, np.int32, n + 1, 4 * text.offset)
+        data = np.frombuffer(body if body is not None else b"", np.uint8)
+        if here is None:
+            return self._codes(owner, ends, data, (offsets, body))
         codes = np.full(n, NOTHING)
         if 2 * len(here) < n:
-            codes[here] = self._codes(
-                owner, text.take(arrow.from_numpy(here, None, pa.int64())) if len(here) else text[:0]
-            )
+            codes[here] = self._codes(owner, *_chosen(ends, data, here))
         else:
-            codes[here] = self._codes(owner, text)[here]
+            codes[here] = self._codes(owner, ends, data, (offsets, body))[here]
         return codes
 
     def decode(self, codes: Array) -> pa.Array | pa.ChunkedArray:
@@ -154,13 +156,9 @@ class Carried:
             self._held -= chunk.nbytes
             self._place(number, _copy(ends, chunk.data, chunk.base + first))
 
-    def _codes(self, owner: Hashable, text: pa.Array) -> Array:
-        n = len(text)
-        if not n:
-            return np.empty(0, np.int64)
-        _, offsets, body = text.buffers()
-        ends = np.frombuffer(offsets, np.int32, n + 1, 4 * text.offset)
-        data = np.frombuffer(body if body is not None else b"", np.uint8)
+    def _codes(self, owner: Hashable, ends: Array, data: Array, buffers: tuple[Any, ...] = ()) -> Array:
+        """The codes of strings that are kept where they are, in ``buffers`` or in arrays of our own, or copied."""
+        n = len(ends) - 1
         size = int(ends[n]) - int(ends[0])
         if size + ends.nbytes < SMALL:
             block = self._blocks.get(owner)
@@ -168,7 +166,7 @@ class Carried:
                 block = self._blocks[owner] = self._opened(block, n, size)
             place = (block.number << CHUNK) + block.add(ends, data)
         else:
-            held = _held_by(offsets, body)
+            held = _held_by(*buffers) or ends.nbytes + data.nbytes
             if held > 2 * (size + ends.nbytes):
                 chunk = _copy(ends, data, 0)
             else:
@@ -230,6 +228,15 @@ def _copy(ends: Array, data: Array, base: int) -> Chunk:
     """A chunk of just these strings, in memory of its own."""
     ends, data = ends - ends[0], data[ends[0] : ends[-1]].copy()
     return Chunk(ends, data, ends.nbytes + data.nbytes, base)
+
+
+def _chosen(ends: Array, data: Array, here: Array) -> tuple[Array, Array]:
+    """Some of the strings, in memory of their own."""
+    table = np.array([[address_of(ends), address_of(data)]])
+    codes, chosen = ~here, np.empty(len(here) + 1, np.int32)
+    out = np.empty(measure(codes, table, LONGEST, chosen), np.uint8)
+    collect(codes, table, chosen, address_of(out))
+    return chosen, out
 
 
 def _held_by(*buffers: Any) -> int:

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from datetime import datetime, timezone
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from eddy.values.types import Array, ColumnType
+from eddy.values import arrow
+from eddy.values.dictionaries import is_coded
+from eddy.values.types import Array, Column, ColumnType
 
 NAT = np.iinfo(np.int64).min
 """What numpy's datetimes have for NaT."""
@@ -23,16 +26,34 @@ def plain(kind: ColumnType, values: Any) -> Array | None:
 
     None if they are strings, if some are NULL, or if they are of a make or a type that needs a closer look.
     """
+    if kind.kind == "string":
+        return None
     found = _READERS.get(type(values))
     if found is not None:
         return found(kind, values)
-    if kind.kind == "string" or isinstance(values, np.ndarray):
+    if isinstance(values, np.ndarray):
         return None
     if isinstance(values, pa.Array):
         return _of_arrow(kind, values)
     pandas = sys.modules.get("pandas")
-    if pandas is not None and isinstance(values, pandas.Series):
-        return _of_numpy(kind, values.to_numpy()) if isinstance(values.dtype, np.dtype) else None
+    if pandas is None or not isinstance(values, pandas.Series) or not isinstance(values.dtype, np.dtype):
+        return None
+    if kind.zone is not None and values.dtype.kind == "M":  # pandas knows zones, and these have none
+        return None
+    return _of_numpy(kind, values.to_numpy())
+
+
+def plain_text(values: Any, coded: bool) -> Column | None:
+    """Strings in one Arrow array as a column of strings; where ``coded``, they may be so by a dictionary.
+
+    None if they are of another make or type, or if some are NULL in an array that is not coded.
+    """
+    if type(values) is pa.ChunkedArray and values.num_chunks == 1:
+        values = values.chunk(0)
+    if type(values) is pa.StringArray:
+        return None if values.null_count else Column(values)
+    if coded and type(values) is pa.DictionaryArray and is_coded(values):
+        return Column(values, arrow.valid_of(values))
     return None
 
 
@@ -51,7 +72,7 @@ def _of_numpy(kind: ColumnType, values: Array) -> Array | None:
 
 def _of_arrow(kind: ColumnType, values: Any) -> Array | None:
     """A copy: Arrow's buffers are read-only."""
-    if kind.kind in ("string", "bool") or not values.type.equals(kind.arrow) or values.null_count:
+    if kind.kind == "bool" or not values.type.equals(kind.arrow) or values.null_count:
         return None
     n, dtype = len(values), kind.dtype
     if not n:
@@ -68,6 +89,8 @@ def _of_list(kind: ColumnType, values: Any) -> Array | None:
     expected = _PYTHON.get(kind.kind)
     if expected is None or kind.dtype == np.float32:
         return None
+    if kind.unit == "us" and values and type(values[0]) is datetime:
+        return _of_datetimes(kind, values)
     for value in values:
         if type(value) is not expected:
             return None
@@ -75,6 +98,17 @@ def _of_list(kind: ColumnType, values: Any) -> Array | None:
         return np.array(values, kind.dtype)
     except OverflowError:
         return None
+
+
+def _of_datetimes(kind: ColumnType, values: Any) -> Array | None:
+    """Python's datetimes, which count microseconds: without a zone for a column without one, else in UTC."""
+    zone = None if kind.zone is None else timezone.utc
+    for value in values:
+        if type(value) is not datetime or value.tzinfo is not zone:
+            return None
+    if zone is not None:
+        values = [value.replace(tzinfo=None) for value in values]
+    return np.array(values, _datetimes(kind)).view(np.int64)
 
 
 def _datetimes(kind: ColumnType) -> np.dtype[Any]:

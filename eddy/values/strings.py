@@ -17,6 +17,7 @@ from attrs import define, field
 from eddy.errors import StateError
 from eddy.values.carried import LONGEST, Carried, texts
 from eddy.values.carried_kernels import LOWEST, mark
+from eddy.values.dictionaries import Dictionaries
 from eddy.values.string_kernels import LENGTH, LIVE, NEXT, USED, compact, gather, intern, lengthen, place
 from eddy.values.types import Array
 from stairs.lowlevel.address import address_of
@@ -37,6 +38,7 @@ class StringPool:
     _sweep_at: tuple[int, int] = field(init=False, default=(FEW, 16 * FEW))
     """The numbers of strings and of bytes above which a sweep is due."""
     _carried: Carried = field(init=False, repr=False, factory=Carried)
+    _dictionaries: Dictionaries = field(init=False, repr=False, factory=Dictionaries)
 
     def __len__(self) -> int:
         return int(self._state[LIVE])
@@ -45,7 +47,7 @@ class StringPool:
     def nbytes(self) -> int:
         """The memory of the pool, slack included."""
         own = self._table.nbytes + self._records.nbytes + self._arena.nbytes
-        return int(own + self._carried.nbytes)
+        return int(own + self._carried.nbytes + self._dictionaries.nbytes)
 
     @property
     def wants_sweep(self) -> bool:
@@ -54,12 +56,17 @@ class StringPool:
         own = self._state[LIVE] > strings or self._state[USED] > size
         return bool(own or self._carried.wants_sweep)
 
-    def carry(self, owner: Hashable, text: pa.Array, kept: Array | None = None) -> Array:
+    def carry(self, owner: Hashable, text: pa.Array, here: Array | None = None) -> Array:
         """Codes for strings that are only to be decoded again, never compared: see `Carried.carry`."""
-        return self._carried.carry(owner, text, kept)
+        return self._carried.carry(owner, text, here)
 
     def encode(self, text: pa.Array) -> Array:
-        """The codes of these strings, which are of type string or large_string and never null."""
+        """The codes of these strings, which are of type string or large_string and never null.
+
+        They may also be coded by a dictionary (`is_coded`), and null then, where a code means nothing.
+        """
+        if isinstance(text, pa.DictionaryArray):
+            return self._dictionaries.encode(text, self.encode)
         codes = np.empty(len(text), np.int64)
         if not len(text):
             return codes
@@ -97,7 +104,7 @@ class StringPool:
         wanted = np.zeros(int(self._state[NEXT]), np.bool_)
         reach = np.full((self._carried.chunks, 2), -1)
         reach[:, LOWEST] = LONGEST
-        for codes in in_use:
+        for codes in (*in_use, *self._dictionaries.codes_in_use()):
             mark(np.ascontiguousarray(codes), wanted, reach)
         self._carried.sweep(reach)
         lengths = self._records[: len(wanted), LENGTH]

@@ -139,10 +139,10 @@ CASES = {
     "large pushes of two threads": (
         "through_a_queue(eddy.Eddy(query(), plan='A B', batch_size=1024, threads=2), size=20_000)"
     ),
-    "large pushes of lists": """
+    "large pushes on the long way": """
         engine = eddy.Eddy(query(), plan="A B", batch_size=64)
         def push(batches, push_all=engine.push_all):
-            return push_all({n: {c: v.tolist() for c, v in b.items()} for n, b in batches.items()})
+            return push_all({n: {c: np.ma.array(v) for c, v in b.items()} for n, b in batches.items()})
         engine.push_all = push
         through_a_queue(engine, size=2000)
     """,

@@ -14,7 +14,7 @@ import pytest
 import eddy
 from eddy.signals import DeferredSignals
 from policies import Routing
-from tests.feeds import batch, query, rows
+from tests.feeds import Listed, batch, query, rows
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="this system has no such signals")
 
@@ -72,7 +72,9 @@ def test_an_interrupt_waits_for_the_batch(options, as_lists, tmp_path):
     interrupts = 0
     for n, batches in enumerate(feeds(20, 60)):
         if as_lists:
-            batches = {name: {c: values.tolist() for c, values in b.items()} for name, b in batches.items()}
+            batches = {
+                name: {c: Listed(values.tolist()) for c, values in b.items()} for name, b in batches.items()
+            }
         wanted = whole.push_all(batches)
         engine.routing.armed = n % 3 == 2
         try:
@@ -142,7 +144,9 @@ def test_handlers_may_use_the_engine(tmp_path):
     signal.signal(signal.SIGTERM, stop)
     engine.routing.armed = True
     with pytest.raises(SystemExit):
-        engine.push_all({name: {c: v.tolist() for c, v in b.items()} for name, b in feeds(1, 60)[0].items()})
+        engine.push_all(
+            {name: {c: Listed(v.tolist()) for c, v in b.items()} for name, b in feeds(1, 60)[0].items()}
+        )
     assert eddy.Eddy.load(tmp_path / "s.eddy").statistics().events == engine.statistics().events == 210
 
 
@@ -208,7 +212,7 @@ def test_what_is_left_of_a_push_is_done_as_it_is_drawn():
     """A push that is cut stops after the batch at hand; the rest uses no array of the caller's."""
     engine, whole = engines(batch_size=16)
     batches = feeds(1, 200)[0]
-    lists = {name: {c: values.tolist() for c, values in b.items()} for name, b in batches.items()}
+    lists = {name: {c: Listed(values.tolist()) for c, values in b.items()} for name, b in batches.items()}
     wanted = whole.push_all(batches)
     engine.routing.armed = True
     with pytest.raises(KeyboardInterrupt):
@@ -227,7 +231,7 @@ def test_giving_up_what_an_interrupt_has_left_loses_no_row():
     whole.push_all(first)
     engine.routing.armed = True
     with pytest.raises(KeyboardInterrupt):
-        engine.push_all({name: {c: v.tolist() for c, v in b.items()} for name, b in first.items()})
+        engine.push_all({name: {c: Listed(v.tolist()) for c, v in b.items()} for name, b in first.items()})
     engine.pending.close()
     assert engine.pending is None
     assert Counter(rows(engine.push_all(second))) == Counter(rows(whole.push_all(second)))
@@ -240,7 +244,7 @@ def test_saving_after_an_interrupt_keeps_the_results(tmp_path):
     wanted = whole.push_all(first)
     engine.routing.armed = True
     with pytest.raises(KeyboardInterrupt):
-        engine.push_all({name: {c: v.tolist() for c, v in b.items()} for name, b in first.items()})
+        engine.push_all({name: {c: Listed(v.tolist()) for c, v in b.items()} for name, b in first.items()})
     engine.save(tmp_path / "s.eddy")
     loaded = eddy.Eddy.load(tmp_path / "s.eddy")
     assert loaded.statistics().events == engine.statistics().events == 630
@@ -287,7 +291,7 @@ def test_handlers_of_the_users_own(number):
     handler = lambda which, frame: seen.append((which, engine.statistics().events))  # noqa: E731
     signal.signal(number, handler)
     for batches in feeds(4, 200):
-        lists = {name: {c: v.tolist() for c, v in b.items()} for name, b in batches.items()}
+        lists = {name: {c: Listed(v.tolist()) for c, v in b.items()} for name, b in batches.items()}
         engine.routing.armed = True
         assert Counter(rows(engine.push_all(lists))) == Counter(rows(whole.push_all(batches)))
     assert [which for which, _ in seen] == [number] * 4
@@ -367,7 +371,7 @@ def test_a_push_that_a_handler_has_cut_is_whole():
     signal.signal(signal.SIGALRM, harmless)
     engine.routing.armed = True
     batches = feeds(1, 2000)[0]
-    lists = {name: {c: v.tolist() for c, v in b.items()} for name, b in batches.items()}
+    lists = {name: {c: Listed(v.tolist()) for c, v in b.items()} for name, b in batches.items()}
     try:
         found = [engine.push_all(lists)]
     except KeyboardInterrupt:

@@ -172,7 +172,7 @@ def test_bad_batches_are_refused_as_on_the_long_way(taken, change):
 
 
 def test_arrays_of_other_makes_are_taken_too(taken):
-    """Strided and read-only arrays, lists, other integers and Arrow go the long way, with the same results."""
+    """Strided and read-only arrays, lists, other integers and Arrow have the same results, on whatever way."""
     import pyarrow as pa
 
     engine, made = engine_of(), []

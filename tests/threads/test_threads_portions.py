@@ -12,6 +12,7 @@ from eddy.engine.fast_path import FastPath
 from eddy.threads.crew import REVIEW
 from eddy.threads.fast import CrewTables
 from policies import Gpt
+from tests.feeds import roundabout
 from tests.threads.test_threads import engine
 
 WINDOWS = [eddy.Rows(300), eddy.Range(200), eddy.Tumbling(rows=150), eddy.Unbounded()]
@@ -188,11 +189,13 @@ def test_shards_may_hold_less_after_a_change_of_plan(seed):
         ({"A": 1100, "B": 3000}, None),
     ):
         batch = {
-            name: {
-                "ts": (now + np.arange(size) // 3).tolist(),
-                "k": random.integers(0, 40, size).tolist(),
-                "j": random.integers(0, 40, size).tolist(),
-            }
+            name: roundabout(
+                {
+                    "ts": now + np.arange(size) // 3,
+                    "k": random.integers(0, 40, size),
+                    "j": random.integers(0, 40, size),
+                }
+            )
             for name, size in sizes.items()
         }
         now += max(sizes.values()) // 3

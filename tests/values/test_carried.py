@@ -49,7 +49,7 @@ def test_what_is_carried_comes_back(steps: list[Any], small: int) -> None:
         for values, cut, thin, random in steps:
             kept = np.array([random.random() < 0.5 for _ in values], bool) if thin else None
             text = text_of(["cut off"] * cut + values).slice(cut)
-            codes = pool.carry(cut % 2, text, kept).tolist()
+            codes = pool.carry(cut % 2, text, None if kept is None else np.flatnonzero(kept)).tolist()
             assert all(code < 0 for code in codes) and len(codes) == len(values)
             here = [i for i in range(len(values)) if kept is None or kept[i]]
             live |= {codes[i]: values[i] for i in here}
@@ -93,7 +93,7 @@ def test_rows_that_are_not_kept_hold_nothing() -> None:
     """One row of a hundred passes a filter: the strings of the others are not held."""
     pool, empty = StringPool(), StringPool().nbytes
     kept = np.arange(50_000) % 100 == 0
-    codes = pool.carry("s", words(0, 50_000), kept)
+    codes = pool.carry("s", words(0, 50_000), np.flatnonzero(kept))
     assert pool.nbytes - empty < 100_000
     assert pool.decode(codes[kept]).to_pylist() == [f"{i:040d}" for i in range(0, 50_000, 100)]
     assert set(codes[~kept].tolist()) == {carried.NOTHING}

@@ -19,7 +19,7 @@ from eddy.values.plain import plain
 from eddy.values.types import column_type
 
 KINDS = ["int8", "int64", "uint8", "uint64", "float32", "float64", "bool", "string"]
-KINDS += ["timestamp[s]", "timestamp[us]", "timestamp[ns, UTC]"]
+KINDS += ["timestamp[s]", "timestamp[us]", "timestamp[us, Europe/Berlin]", "timestamp[ns, UTC]"]
 INTEGERS = st.one_of(
     st.integers(-3, 3), st.sampled_from([127, 128, 255, 256, 2**53 + 1, 2**63 - 1, 2**63, 2**64])
 )
@@ -28,7 +28,9 @@ VALUES = st.one_of(
     st.lists(st.floats(), max_size=4),
     st.lists(st.booleans(), max_size=4),
     st.lists(st.one_of(INTEGERS, st.floats(), st.booleans(), st.none(), st.text(max_size=2)), max_size=4),
-    st.lists(st.datetimes(dt.datetime(1970, 1, 1), dt.datetime(2100, 1, 1)), max_size=4),
+    st.lists(st.datetimes(), max_size=4),
+    st.lists(st.datetimes(timezones=st.just(dt.timezone.utc)), max_size=4),
+    st.lists(st.datetimes(timezones=st.sampled_from([None, dt.timezone.utc, dt.timezone.max])), max_size=3),
 )
 
 
