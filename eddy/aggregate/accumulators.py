@@ -2,7 +2,7 @@
 
 Every accumulator keeps a record of words for each group's slot. The first three are all that is shown, the first
 of them being the number of values that are not NULL; kernels give those three before and after each visit. What
-is shown depends on the values held alone, never on the ones that have passed. Zero has no sign in it, so that
+is shown depends on the values that are there alone, never on the ones that have passed. Zero has no sign in it, so that
 values that are equal have equal bits.
 """
 
@@ -18,7 +18,7 @@ from eddy.aggregate import sum_kernels
 from eddy.aggregate.encoding import as_words, plain
 from eddy.values.types import Array, Column, ColumnType
 
-HELD, FIRST, SECOND = range(3)
+COUNT, FIRST, SECOND = range(3)
 """Places in the state of every accumulator. What FIRST and SECOND are is up to its kernel."""
 
 
@@ -79,10 +79,10 @@ class Accumulator(ABC):
         return self._show(self._state[slots, :3])
 
     def move(self, slots: Array, capacity: int) -> None:
-        """Keep the groups in these slots only, in the first of so many slots."""
+        """Keep the groups in these slots only, in the first of `capacity` slots."""
         self._state = moved(self._state, slots, capacity)
 
-    def review(self) -> None:
+    def trim(self) -> None:
         """Give memory back that is not needed. Most keep none."""
         return
 
@@ -112,7 +112,7 @@ class Count(Accumulator):
         sum_kernels.count(visits.starts, visits.slots, weights, self._state, out)
 
     def _show(self, state: Array) -> Column:
-        return Column(state[:, HELD].copy())
+        return Column(state[:, COUNT].copy())
 
 
 class IntegerSum(Accumulator):
@@ -124,17 +124,17 @@ class IntegerSum(Accumulator):
 
     def _show(self, state: Array) -> Column:
         fits = state[:, SECOND] == state[:, FIRST] >> 63
-        return Column(state[:, FIRST].copy(), (state[:, HELD] > 0) & fits)
+        return Column(state[:, FIRST].copy(), (state[:, COUNT] > 0) & fits)
 
 
 class IntegerMean(IntegerSum):
     """AVG of integers: the exact sum divided by the count, rounded once."""
 
     def _show(self, state: Array) -> Column:
-        low, high, held = (np.ascontiguousarray(state[:, place]) for place in (FIRST, SECOND, HELD))
+        low, high, count = (np.ascontiguousarray(state[:, place]) for place in (FIRST, SECOND, COUNT))
         mean = np.empty(len(state))
-        sum_kernels.mean_integers(low, high, held, mean)
-        return Column(mean, held > 0)
+        sum_kernels.mean_integers(low, high, count, mean)
+        return Column(mean, count > 0)
 
 
 @define(eq=False)
@@ -161,7 +161,7 @@ class FloatSum(Accumulator):
         )
 
     def _show(self, state: Array) -> Column:
-        return Column(_power(state[:, FIRST].astype(np.float64), state), state[:, HELD] > 0)
+        return Column(_power(state[:, FIRST].astype(np.float64), state), state[:, COUNT] > 0)
 
     def _widen(self, low: int, high: int) -> None:
         """Make the window reach from digit `low` to before digit `high`, at least."""
@@ -184,7 +184,7 @@ class FloatMean(FloatSum):
 
     def _show(self, state: Array) -> Column:
         mean = np.ascontiguousarray(state[:, FIRST]).view(np.float64)
-        return Column(mean, state[:, HELD] > 0)
+        return Column(mean, state[:, COUNT] > 0)
 
 
 def _power(mantissa: Array, state: Array) -> Array:

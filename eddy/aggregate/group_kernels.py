@@ -16,16 +16,29 @@ from numba import types
 
 from stairs.hashing import mixed, stir, unstirred
 from stairs.kernel import kernel
+from stairs.lowlevel import struct
+from stairs.lowlevel.struct import LONG
 
-ROWS, VISIT, BORN, HASH, WORDS = range(5)
-"""Places in a group's record: its rows now, its latest visit, the visit it was made at, the hash of its key
-words, and where those start. A free slot has the next free slot plus one in BORN."""
+ROWS, VISIT, MADE, HASH, WORDS = range(5)
+"""Places in a group's record, which is as long as its key: its rows now, its latest visit, the visit it was made at,
+the hash of its key words, and where those start. A free slot has the next free slot plus one in MADE."""
 SLOT, BEFORE, AFTER, SHOWN = range(4)
-"""Places in a visit's record: the group's slot, its rows before and after the event, and where the words it is shown
-by start."""
-FREE, TOP, LIVE, VISITS, BASE, EVENT, ALWAYS = range(7)
-"""Places in the state: first free slot plus one or 0, first slot never used, slots in use, number of the next
-visit, of the first visit of the batch, of the first visit of the event; and whether groups exist without rows."""
+"""Places in a visit's record, as long as a key too: the group's slot, its rows before and after the event, and where
+the words it is shown by start."""
+
+STATE = np.dtype(
+    [
+        ("free", LONG),  # the first free slot plus one; 0: none
+        ("top", LONG),  # the first slot that was never used
+        ("live", LONG),  # slots in use
+        ("visits", LONG),  # the number of the next visit
+        ("base", LONG),  # that of the first visit of the batch
+        ("event", LONG),  # that of the first visit of the event
+        ("always", LONG),  # 1 if groups exist without rows
+    ]
+)
+"""How far the groups are."""
+State, state_at = struct.kind(STATE), struct.at(STATE)
 
 _rows = types.int64[:, ::1]
 _words = types.int64[::1]
@@ -57,32 +70,41 @@ def _leave(slot, table, groups):
     table[gap] = 0
 
 
-@kernel(types.void(_table, _rows, _words, _rows))
+@kernel(types.void(_table, _rows, State, _rows))
 def _end_event(table, groups, state, visits):
-    """Settle the visits of an event. Only now does a group without rows end: within the event it may return."""
-    for visit in range(state[EVENT] - state[BASE], state[VISITS] - state[BASE]):
+    """Close the visits of an event. Only now does a group without rows end: within the event it may return."""
+    for visit in range(state.event - state.base, state.visits - state.base):
         slot = visits[visit, SLOT]
         visits[visit, AFTER] = groups[slot, ROWS]
-        if groups[slot, ROWS] == 0 and not state[ALWAYS]:
+        if groups[slot, ROWS] == 0 and not state.always:
             _leave(slot, table, groups)
-            groups[slot, BORN] = state[FREE]
-            state[FREE] = slot + 1
-            state[LIVE] -= 1
-    state[EVENT] = state[VISITS]
+            groups[slot, MADE] = state.free
+            state.free = slot + 1
+            state.live -= 1
+    state.event = state.visits
 
 
 @kernel(
     types.int64(
-        types.int64, _rows, types.int8[::1], types.int32[::1], _table, _rows, _words, types.int32[::1], _rows
+        types.int64,
+        _rows,
+        types.int8[::1],
+        types.int32[::1],
+        _table,
+        _rows,
+        types.int64,
+        types.int32[::1],
+        _rows,
     )
 )
-def visit_groups(first, words, signs, events, table, groups, state, row_visits, visits):
+def visit_groups(first, words, signs, events, table, groups, address, row_visits, visits):
     """Give each row from `first` on its visit, and each visit its record, up to the end of the batch.
 
     `words` has the key words of each row, then as many words to show. Returned: the number of rows, or the row
     of a new group for which there is no slot (to go on from there), or, below zero, -1 minus a row that is
-    withdrawn from a group without rows.
+    withdrawn from a group without rows. A STATE is at `address`.
     """
+    state = state_at(address)
     m = words.shape[0]
     width = words.shape[1] // 2
     mask = table.size - 1
@@ -105,28 +127,28 @@ def visit_groups(first, words, signs, events, table, groups, state, row_visits, 
         if slot < 0:
             if signs[i] < 0:
                 return -1 - i
-            slot = state[FREE] - 1
+            slot = state.free - 1
             if slot >= 0:
-                state[FREE] = groups[slot, BORN]
+                state.free = groups[slot, MADE]
             else:
-                slot = state[TOP]
+                slot = state.top
                 if slot == groups.shape[0]:
                     return i
-                state[TOP] += 1
-            state[LIVE] += 1
+                state.top += 1
+            state.live += 1
             table[place] = slot + 1
             groups[slot, ROWS], groups[slot, VISIT] = 0, -1
-            groups[slot, BORN], groups[slot, HASH] = state[VISITS], h
+            groups[slot, MADE], groups[slot, HASH] = state.visits, h
             for j in range(2 * width):
                 groups[slot, WORDS + j] = words[i, j]
-        if groups[slot, VISIT] < state[EVENT]:
-            visit = state[VISITS] - state[BASE]
-            groups[slot, VISIT] = state[VISITS]
-            state[VISITS] += 1
+        if groups[slot, VISIT] < state.event:
+            visit = state.visits - state.base
+            groups[slot, VISIT] = state.visits
+            state.visits += 1
             visits[visit, SLOT], visits[visit, BEFORE] = slot, groups[slot, ROWS]
             for j in range(width):
                 visits[visit, SHOWN + j] = groups[slot, WORDS + width + j]
-        row_visits[i] = groups[slot, VISIT] - state[BASE]
+        row_visits[i] = groups[slot, VISIT] - state.base
         groups[slot, ROWS] += signs[i]
         if groups[slot, ROWS] < 0:
             return -1 - i

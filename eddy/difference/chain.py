@@ -192,7 +192,7 @@ class Chain(PlanExecutor):
 
     def standing(self) -> NDArray[np.int64]:
         """The results that stand, as row numbers of all streams."""
-        found = self._difference.standing()
+        found = self._difference.results()
         rows = np.full((len(found), len(self.streams)), -1, np.int64)
         rows[:, self._numbers[0]] = found
         return rows

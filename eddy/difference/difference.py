@@ -172,7 +172,7 @@ class Difference:
 
     # -- readers -------------------------------------------------------------------------------------------------
 
-    def standing(self) -> Int64s:
+    def results(self) -> Int64s:
         """The base rows that are results now."""
         rows, blockers, _ = self._store.judged()
         return rows[blockers == self.inner]

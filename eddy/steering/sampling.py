@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from eddy.access import Access
 from eddy.errors import EddyError
 from eddy.plan.compiler import Compiler, Key, Place, StairId, Step
-from eddy.steering.pair_kernels import count_pairs
+from eddy.steering.pair_kernels import FOUND, PAIR, Limits, count_pairs
 from eddy.store.stream import StreamState
 from eddy.tracks.theta import Theta, judge
 from policies.view import Fan
@@ -120,13 +120,11 @@ class Sampler:
             for a, b, key in self._joined
         ]
         if jobs:
-            limits = np.array(
-                (SAMPLE // 2, WIDE // 4, HARDLY // 2, ENOUGH // 2)
-            )  # each is seen from two sides
+            limits = Limits(SAMPLE // 2, WIDE // 4, HARDLY // 2, ENOUGH // 2)  # each is seen from two sides
             first, events = self._seed
             seed = (first * 0x2545F4914F6CDD1D + events) & 0x7FFFFFFFFFFFFFFF
-            table = np.array([job for _, job in jobs], np.int64)
-            told = np.empty((len(jobs), 3))
+            table = np.array([job for _, job in jobs], PAIR)
+            told = np.empty(len(jobs), FOUND)
             count_pairs(table, seed, self._lows, self._counts, limits, told)
             for ((a, b), _), (taken, total, squares) in zip(jobs, told.tolist(), strict=True):
                 if taken:

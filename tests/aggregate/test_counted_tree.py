@@ -134,14 +134,14 @@ def test_ranks_in_a_sliding_window(rank):
 
 
 def test_a_pool_shrinks_with_its_trees():
-    """A large tree that became small gives its nodes back at a review, and those left are still right."""
+    """A large tree that became small gives its nodes back when it is trimmed, and those left are still right."""
     tree = Tree(groups=2)
     tree.feed([(1, value % 2, value) for value in range(20_000)])
     large = tree.extreme.nbytes
-    tree.extreme.review()
+    tree.extreme.trim()
     assert tree.extreme.nbytes == large
     tree.feed([(-1, value % 2, value) for value in range(19_900)])
-    tree.extreme.review()
+    tree.extreme.trim()
     assert tree.extreme.nbytes < large / 50 and len(tree.extreme._nodes) >= SMALLEST
     tree.check()
     tree.feed([(1, value % 2, value) for value in range(3_000)])
