@@ -28,7 +28,7 @@ SLICES_A_SECOND = 60
 """The pace of the feed. The engine is several times as fast: the rest is audit, view and idle time."""
 
 COLUMNS = 46
-"""The run is shown as so many little bars of speed."""
+"""Little bars of speed by which the run is shown."""
 
 BACKGROUND = 256
 """Keys filled in each batch that nobody asked for yet: a new STAIR is complete within a second or so."""

@@ -227,7 +227,7 @@ class Difference:
 
     @property
     def nbytes(self) -> int:
-        """Bytes held, slack included."""
+        """Bytes in use, slack included."""
         return self._store.nbytes + sum(array.nbytes for array in self._changes)
 
 

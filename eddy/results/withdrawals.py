@@ -34,7 +34,7 @@ class LiveResults:
     blocks, under a tree that knows the oldest row of each stream below each of its nodes: a batch looks only at blocks
     in which something dies, and at the few nodes above them. What it costs goes with what comes and goes, not with
     what is live. Gaps that the dead leave are closed when room is needed, or when they would be too much of the whole:
-    a place is held for at most 1.75 times the live results.
+    there are places for at most 1.75 times the live results.
     """
 
     _streams: int
@@ -94,7 +94,7 @@ class LiveResults:
 
     @property
     def nbytes(self) -> int:
-        """Bytes held, gaps and slack included."""
+        """Bytes in use, gaps and slack included."""
         return sum(array.nbytes for array in self._store)
 
     def _append(self, rows: Int64s, kept: Int32s, changed: Int32s) -> None:

@@ -46,7 +46,7 @@ class Steering:
         return not self.frozen and self._is_due()
 
     def _is_due(self) -> bool:
-        """The same, reckoned anew: with every event the policy lets the plan make some more matches unseen."""
+        """Whether it is, reckoned anew: with every event the policy lets the plan make some more matches unseen."""
         state, period, work = (
             self._state,
             self._state.options.routing.period,
@@ -163,7 +163,7 @@ class Steering:
         self.frozen = frozen
 
     def resume(self, decided: int) -> None:
-        """A snapshot was loaded, made when the policy had last been asked so many events after the beginning."""
+        """A snapshot was loaded, made when the policy had last been asked after ``decided`` events."""
         self.decided, self._again = decided, 0
         self.watch = Watch(self._state)
 

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 import eddy
-from eddy.feedback import late_suspension as late
-from eddy.feedback import suspension
+from eddy.feedback import stored_rows, suspension
 from policies import Doe, Feedback, HybMig, Jisc, Mns, NoFeedback
 from stairs import Stair
 from tests.cases import ANY_TECHNIQUE
@@ -54,10 +53,10 @@ def test_feedback_changes_no_result(seed, monkeypatch):
     """Sparse joins under every policy and technique, while plans change, rows expire and engines are restarted."""
     pick, rng = Pick(seed), np.random.default_rng(seed)
     names = "ABCDEF"[: pick.choice([3, 4, 4, 5, 6])]
-    monkeypatch.setattr(suspension, "LATE", pick.choice([4, 50]))
+    monkeypatch.setattr(suspension, "SHARE", pick.choice([4, 50]))
     monkeypatch.setattr(suspension, "SOME", pick.choice([1, 32]))
     monkeypatch.setattr(suspension, "SELDOM", 1)
-    monkeypatch.setattr(late, "FEW", pick.choice([16, 10**6]))
+    monkeypatch.setattr(stored_rows, "FEW", pick.choice([16, 10**6]))
     windows = [eddy.Rows, eddy.Range, lambda n: eddy.Tumbling(rows=n)]
     query = clique(names, lambda _: pick.choice(windows)(pick.integer(5, 80)))
     options = {
@@ -133,7 +132,7 @@ def test_a_row_whose_last_partner_has_left_is_suspended_late(monkeypatch):
     """Its composites go with it, and when it comes back there is each of them once."""
     monkeypatch.setattr(suspension, "SOME", 1)
     monkeypatch.setattr(suspension, "SELDOM", 1)
-    monkeypatch.setattr(suspension, "LATE", 10**9)
+    monkeypatch.setattr(suspension, "SHARE", 10**9)
     engine = three(TIRELESS, window=10)
     engine.push("C", {"ts": [0], "y": [7]})
     engine.push("B", {"ts": [8, 8, 8], "x": [1, 1, 1]})

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import eddy
-from eddy.feedback import late_suspension as late
-from eddy.feedback import suspension
+from eddy.feedback import stored_rows, suspension
 from policies import Doe, Mns, NoFeedback
 from tests import naive
 from tests.cases import FEEDBACK, TECHNIQUES, S
@@ -251,10 +250,10 @@ def test_what_a_static_relation_cannot_have(make, message):
 def test_results_are_those_of_an_unbounded_window_loaded_first(seed, monkeypatch, tmp_path):
     """Sparse joins with one static relation or several, while plans change and engines are restarted."""
     pick, rng = Pick(seed), np.random.default_rng(seed)
-    monkeypatch.setattr(suspension, "LATE", pick.choice([4, 50]))
+    monkeypatch.setattr(suspension, "SHARE", pick.choice([4, 50]))
     monkeypatch.setattr(suspension, "SOME", pick.choice([1, 32]))
     monkeypatch.setattr(suspension, "SELDOM", 1)
-    monkeypatch.setattr(late, "FEW", pick.choice([16, 10**6]))
+    monkeypatch.setattr(stored_rows, "FEW", pick.choice([16, 10**6]))
     names = "ABCDE"[: pick.choice([3, 4, 4, 5])]
     static = set(pick.shuffled(names)[: pick.integer(1, len(names) - 1)])
     pairs = [a + b for a, b in itertools.combinations(names, 2) if pick.chance(60) or ord(b) - ord(a) == 1]
