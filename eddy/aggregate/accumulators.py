@@ -1,7 +1,7 @@
 """COUNT, SUM and AVG: what is kept for each group so that rows may come and go, and what it shows.
 
 Every accumulator keeps a record of words for each group's slot. The first three are all that is shown, the first
-of them being the number of values that are not NULL; kernels give those three before and after each visit. What
+of them being the number of values that are not NULL; kernels give those three before and after each touch. What
 is shown depends on the values that are there alone, never on the ones that have passed. Zero has no sign in it, so that
 values that are equal have equal bits.
 """
@@ -23,21 +23,21 @@ COUNT, FIRST, SECOND = range(3)
 
 
 @frozen(eq=False)
-class Visits:
-    """The visits of a batch: where the rows of each start, and its slot; and the order that brings them together."""
+class Touches:
+    """The touches of a batch: where the rows of each start, and its slot; and the order that brings them together."""
 
     starts: Array
     slots: Array
     signs: Array
-    """In order of visit."""
+    """In order of touch."""
     order: Array | None
-    """The rows in order of visit; None where they lie so."""
+    """The rows in order of touch; None where they lie so."""
 
     def __len__(self) -> int:
         return len(self.slots)
 
     def arrange(self, arguments: Sequence[Column], types: Sequence[ColumnType]) -> tuple[Array, list[Array]]:
-        """The weights of the rows, 0 where an argument is NULL, and the words of each argument, in order of visit."""
+        """The weights of the rows, 0 where an argument is NULL, and the words of each argument, in order of touch."""
         weights, words = self.signs, []
         for argument, of in zip(arguments, types, strict=True):
             found, valid = as_words(argument.values, of), argument.valid
@@ -67,11 +67,11 @@ class Accumulator(ABC):
         """The type of the one argument that all functions of SQL have."""
         return self.arguments[0]
 
-    def step(self, visits: Visits, arguments: Sequence[Column]) -> Column:
-        """Let the values of a batch come and go. Two values for each visit: before it, and after it."""
-        out = np.zeros((2 * len(visits), 3), np.int64)
-        weights, words = visits.arrange(arguments, self.arguments)
-        self._step(visits, weights, words, out)
+    def step(self, touches: Touches, arguments: Sequence[Column]) -> Column:
+        """Let the values of a batch come and go. Two values for each touch: before it, and after it."""
+        out = np.zeros((2 * len(touches), 3), np.int64)
+        weights, words = touches.arrange(arguments, self.arguments)
+        self._step(touches, weights, words, out)
         return self._show(out)
 
     def show(self, slots: Array) -> Column:
@@ -92,7 +92,7 @@ class Accumulator(ABC):
         return int(self._state.nbytes)
 
     @abstractmethod
-    def _step(self, visits: Visits, weights: Array, words: list[Array], out: Array) -> None: ...
+    def _step(self, touches: Touches, weights: Array, words: list[Array], out: Array) -> None: ...
 
     @abstractmethod
     def _show(self, state: Array) -> Column: ...
@@ -108,8 +108,8 @@ def moved(array: Array, slots: Array, capacity: int) -> Array:
 class Count(Accumulator):
     """COUNT(x): the values that are not NULL."""
 
-    def _step(self, visits: Visits, weights: Array, words: list[Array], out: Array) -> None:
-        sum_kernels.count(visits.starts, visits.slots, weights, self._state, out)
+    def _step(self, touches: Touches, weights: Array, words: list[Array], out: Array) -> None:
+        sum_kernels.count(touches.starts, touches.slots, weights, self._state, out)
 
     def _show(self, state: Array) -> Column:
         return Column(state[:, COUNT].copy())
@@ -118,9 +118,9 @@ class Count(Accumulator):
 class IntegerSum(Accumulator):
     """SUM of integers, exact in 128 bits. It is NULL while int64 cannot hold it."""
 
-    def _step(self, visits: Visits, weights: Array, words: list[Array], out: Array) -> None:
+    def _step(self, touches: Touches, weights: Array, words: list[Array], out: Array) -> None:
         unsigned = self.argument.name == "uint64"
-        sum_kernels.add_integers(visits.starts, visits.slots, weights, words[0], unsigned, self._state, out)
+        sum_kernels.add_integers(touches.starts, touches.slots, weights, words[0], unsigned, self._state, out)
 
     def _show(self, state: Array) -> Column:
         fits = state[:, SECOND] == state[:, FIRST] >> 63
@@ -154,10 +154,10 @@ class FloatSum(Accumulator):
     def nbytes(self) -> int:
         return int(self._state.nbytes + self._digits.nbytes)
 
-    def _step(self, visits: Visits, weights: Array, words: list[Array], out: Array) -> None:
+    def _step(self, touches: Touches, weights: Array, words: list[Array], out: Array) -> None:
         self._widen(*sum_kernels.digit_range(weights, words[0]))
         sum_kernels.add_floats(
-            visits.starts, visits.slots, weights, words[0], self._low, self._digits, self._state, out
+            touches.starts, touches.slots, weights, words[0], self._low, self._digits, self._state, out
         )
 
     def _show(self, state: Array) -> Column:
@@ -177,9 +177,9 @@ class FloatSum(Accumulator):
 class FloatMean(FloatSum):
     """AVG of floats: the exact sum divided by the count, rounded once; finite if all values are."""
 
-    def _step(self, visits: Visits, weights: Array, words: list[Array], out: Array) -> None:
+    def _step(self, touches: Touches, weights: Array, words: list[Array], out: Array) -> None:
         self._widen(*sum_kernels.digit_range(weights, words[0]))
-        given = visits.starts, visits.slots, weights, words[0], self._low, self._digits
+        given = touches.starts, touches.slots, weights, words[0], self._low, self._digits
         sum_kernels.mean_floats(*given, self._state.view(np.float64), self._state, out)
 
     def _show(self, state: Array) -> Column:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from attrs import define, field
 
-from eddy.aggregate.accumulators import COUNT, FIRST, SECOND, Accumulator, Visits
+from eddy.aggregate.accumulators import COUNT, FIRST, SECOND, Accumulator, Touches
 from eddy.aggregate.encoding import canonical, from_words, ordered
 from eddy.aggregate.order_kernels import (
     CHILD,
@@ -43,10 +43,10 @@ class Extreme(Accumulator):
     def nbytes(self) -> int:
         return int(self._state.nbytes + self._nodes.nbytes)
 
-    def _step(self, visits: Visits, weights: Array, words: list[Array], out: Array) -> None:
+    def _step(self, touches: Touches, weights: Array, words: list[Array], out: Array) -> None:
         keys = ordered(canonical(words[0], self.argument), self.argument)
         at = np.zeros(2, np.int64)
-        starts, slots = visits.starts, visits.slots
+        starts, slots = touches.starts, touches.slots
         while True:
             done = keep_order(at, starts, slots, weights, keys, self.rank, self._nodes, self._state, out)
             if done == DONE:

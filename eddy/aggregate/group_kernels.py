@@ -4,8 +4,8 @@ A group has a slot, which holds one record: the fields below, then its key words
 by. The hash table is open addressing, probed linearly; an entry is a slot plus one, so that 0 means empty. It
 has twice as many places as there are slots, so a probe always ends.
 
-A *visit* is one group at one event that touches it. All rows of that group at that event belong to it, and the
-output row before it is compared with the output row after it. Visits are numbered in order of event and, within
+A *touch* is one group at one event that touches it. All rows of that group at that event belong to it, and the
+output row before it is compared with the output row after it. Touches are numbered in order of event and, within
 an event, of first touch; the numbers go on from batch to batch, so they also tell which group is older.
 """
 
@@ -19,11 +19,11 @@ from stairs.kernel import kernel
 from stairs.lowlevel import struct
 from stairs.lowlevel.struct import LONG
 
-ROWS, VISIT, MADE, HASH, WORDS = range(5)
-"""Places in a group's record, which is as long as its key: its rows now, its latest visit, the visit it was made at,
+ROWS, TOUCH, MADE, HASH, WORDS = range(5)
+"""Places in a group's record, which is as long as its key: its rows now, its latest touch, the touch it was made at,
 the hash of its key words, and where those start. A free slot has the next free slot plus one in MADE."""
 SLOT, BEFORE, AFTER, SHOWN = range(4)
-"""Places in a visit's record, as long as a key too: the group's slot, its rows before and after the event, and where
+"""Places in a touch's record, as long as a key too: the group's slot, its rows before and after the event, and where
 the words it is shown by start."""
 
 STATE = np.dtype(
@@ -31,9 +31,9 @@ STATE = np.dtype(
         ("free", LONG),  # the first free slot plus one; 0: none
         ("top", LONG),  # the first slot that was never used
         ("live", LONG),  # slots in use
-        ("visits", LONG),  # the number of the next visit
-        ("base", LONG),  # that of the first visit of the batch
-        ("event", LONG),  # that of the first visit of the event
+        ("touches", LONG),  # the number of the next touch
+        ("base", LONG),  # that of the first touch of the batch
+        ("event", LONG),  # that of the first touch of the event
         ("always", LONG),  # 1 if groups exist without rows
     ]
 )
@@ -71,17 +71,17 @@ def _leave(slot, table, groups):
 
 
 @kernel(types.void(_table, _rows, State, _rows))
-def _end_event(table, groups, state, visits):
-    """Close the visits of an event. Only now does a group without rows end: within the event it may return."""
-    for visit in range(state.event - state.base, state.visits - state.base):
-        slot = visits[visit, SLOT]
-        visits[visit, AFTER] = groups[slot, ROWS]
+def _end_event(table, groups, state, touches):
+    """Close the touches of an event. Only now does a group without rows end: within the event it may return."""
+    for touch in range(state.event - state.base, state.touches - state.base):
+        slot = touches[touch, SLOT]
+        touches[touch, AFTER] = groups[slot, ROWS]
         if groups[slot, ROWS] == 0 and not state.always:
             _leave(slot, table, groups)
             groups[slot, MADE] = state.free
             state.free = slot + 1
             state.live -= 1
-    state.event = state.visits
+    state.event = state.touches
 
 
 @kernel(
@@ -97,8 +97,8 @@ def _end_event(table, groups, state, visits):
         _rows,
     )
 )
-def visit_groups(first, words, signs, events, table, groups, address, row_visits, visits):
-    """Give each row from `first` on its visit, and each visit its record, up to the end of the batch.
+def touch_groups(first, words, signs, events, table, groups, address, row_touches, touches):
+    """Give each row from `first` on its touch, and each touch its record, up to the end of the batch.
 
     `words` has the key words of each row, then as many words to show. Returned: the number of rows, or the row
     of a new group for which there is no slot (to go on from there), or, below zero, -1 minus a row that is
@@ -110,7 +110,7 @@ def visit_groups(first, words, signs, events, table, groups, address, row_visits
     mask = table.size - 1
     for i in range(first, m):
         if i > 0 and events[i] != events[i - 1]:
-            _end_event(table, groups, state, visits)
+            _end_event(table, groups, state, touches)
         h = _hash(words[i], width)
         place = h & mask
         slot = np.int64(-1)
@@ -137,44 +137,44 @@ def visit_groups(first, words, signs, events, table, groups, address, row_visits
                 state.top += 1
             state.live += 1
             table[place] = slot + 1
-            groups[slot, ROWS], groups[slot, VISIT] = 0, -1
-            groups[slot, MADE], groups[slot, HASH] = state.visits, h
+            groups[slot, ROWS], groups[slot, TOUCH] = 0, -1
+            groups[slot, MADE], groups[slot, HASH] = state.touches, h
             for j in range(2 * width):
                 groups[slot, WORDS + j] = words[i, j]
-        if groups[slot, VISIT] < state.event:
-            visit = state.visits - state.base
-            groups[slot, VISIT] = state.visits
-            state.visits += 1
-            visits[visit, SLOT], visits[visit, BEFORE] = slot, groups[slot, ROWS]
+        if groups[slot, TOUCH] < state.event:
+            touch = state.touches - state.base
+            groups[slot, TOUCH] = state.touches
+            state.touches += 1
+            touches[touch, SLOT], touches[touch, BEFORE] = slot, groups[slot, ROWS]
             for j in range(width):
-                visits[visit, SHOWN + j] = groups[slot, WORDS + width + j]
-        row_visits[i] = groups[slot, VISIT] - state.base
+                touches[touch, SHOWN + j] = groups[slot, WORDS + width + j]
+        row_touches[i] = groups[slot, TOUCH] - state.base
         groups[slot, ROWS] += signs[i]
         if groups[slot, ROWS] < 0:
             return -1 - i
-    _end_event(table, groups, state, visits)
+    _end_event(table, groups, state, touches)
     return m
 
 
 @kernel(types.boolean(types.int32[::1], types.int32[::1], types.int32[::1]), makes_arrays=True)
-def sort_by_visit(row_visits, starts, order):
-    """Bring the rows of each visit together, in their order: those of visit v are order[starts[v]:starts[v + 1]].
+def sort_by_touch(row_touches, starts, order):
+    """Bring the rows of each touch together, in their order: those of touch v are order[starts[v]:starts[v + 1]].
 
     False if they lie so already; `order` is then not written.
     """
     starts[:] = 0
     sorted_already = True
-    for i in range(row_visits.size):
-        starts[row_visits[i] + 1] += 1
-        sorted_already &= i == 0 or row_visits[i] >= row_visits[i - 1]
+    for i in range(row_touches.size):
+        starts[row_touches[i] + 1] += 1
+        sorted_already &= i == 0 or row_touches[i] >= row_touches[i - 1]
     for v in range(1, starts.size):
         starts[v] += starts[v - 1]
     if sorted_already:
         return False
     place = starts.copy()
-    for i in range(row_visits.size):
-        order[place[row_visits[i]]] = i
-        place[row_visits[i]] += 1
+    for i in range(row_touches.size):
+        order[place[row_touches[i]]] = i
+        place[row_touches[i]] += 1
     return True
 
 

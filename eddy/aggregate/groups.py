@@ -24,7 +24,7 @@ from eddy.aggregate.accumulators import (
     FloatSum,
     IntegerMean,
     IntegerSum,
-    Visits,
+    Touches,
     moved,
 )
 from eddy.aggregate.encoding import as_words, canonical, from_words, plain
@@ -37,11 +37,11 @@ from eddy.aggregate.group_kernels import (
     SHOWN,
     SLOT,
     STATE,
-    VISIT,
+    TOUCH,
     WORDS,
     enter,
-    sort_by_visit,
-    visit_groups,
+    sort_by_touch,
+    touch_groups,
 )
 from eddy.aggregate.order_kernels import MAX, MEDIAN, MIN
 from eddy.aggregate.own import Own
@@ -98,7 +98,7 @@ class Groups:
         self._enter(np.zeros(0, np.int64))
         if not self.keys:
             self._state.always = self._state.top = self._state.live = 1
-            self._groups[0, VISIT] = -1
+            self._groups[0, TOUCH] = -1
             self._enter(np.zeros(1, np.int64))
 
     def __len__(self) -> int:
@@ -118,24 +118,24 @@ class Groups:
         """
         m = len(signs)
         signs, events = plain(signs, np.int8), plain(events, np.int32)
-        row_visits = np.empty(m, np.int32)
-        visits = np.empty((m, SHOWN + self._width), np.int64)
-        self._visit(self._words(keys, m), signs, events, row_visits, visits)
-        visits = visits[: self._state.visits - self._state.base]
-        starts, order = np.empty(len(visits) + 1, np.int32), np.empty(m, np.int32)
-        apart = sort_by_visit(row_visits, starts, order)
-        grouped = Visits(
+        row_touches = np.empty(m, np.int32)
+        touches = np.empty((m, SHOWN + self._width), np.int64)
+        self._touch(self._words(keys, m), signs, events, row_touches, touches)
+        touches = touches[: self._state.touches - self._state.base]
+        starts, order = np.empty(len(touches) + 1, np.int32), np.empty(m, np.int32)
+        apart = sort_by_touch(row_touches, starts, order)
+        grouped = Touches(
             starts,
-            visits[:, SLOT].astype(np.int32),
+            touches[:, SLOT].astype(np.int32),
             signs.take(order) if apart else signs,
             order if apart else None,
         )
-        rows = visits[:, BEFORE : AFTER + 1].ravel()
+        rows = touches[:, BEFORE : AFTER + 1].ravel()
         values = []
         for one, argument in zip(self._accumulators, arguments, strict=True):
             assert (one is None) == (not argument), "COUNT(*) alone has no argument"
             values.append(Column(rows) if one is None else one.step(grouped, argument))
-        changes = self._changes(visits, rows, values)
+        changes = self._changes(touches, rows, values)
         self._trim()
         return changes
 
@@ -178,12 +178,12 @@ class Groups:
             columns.append(Column(values, null == 0 if null.any() else None))
         return columns
 
-    def _visit(self, words: Array, signs: Array, events: Array, row_visits: Array, visits: Array) -> None:
+    def _touch(self, words: Array, signs: Array, events: Array, row_touches: Array, touches: Array) -> None:
         state = self._state
-        state.base = state.visits
+        state.base = state.touches
         done = 0
         while True:
-            done = visit_groups(
+            done = touch_groups(
                 done,
                 words,
                 signs,
@@ -191,8 +191,8 @@ class Groups:
                 self._table,
                 self._groups,
                 struct.address(state),
-                row_visits,
-                visits,
+                row_touches,
+                touches,
             )
             if done == len(signs):
                 return
@@ -202,16 +202,16 @@ class Groups:
                 )
             self._grow()
 
-    def _changes(self, visits: Array, rows: Array, values: list[Column]) -> Changes:
-        """The rows before and after each visit that are to be told, of `values` that has both of each."""
+    def _changes(self, touches: Array, rows: Array, values: list[Column]) -> Changes:
+        """The rows before and after each touch that are to be told, of `values` that has both of each."""
         exists = (rows > 0) if self.keys else np.ones(len(rows), np.bool_)
         changed = exists[::2] != exists[1::2]
         for column in values:
             changed |= _differ(column)
         told = (exists.reshape(-1, 2) & changed[:, None]).ravel().nonzero()[0]
         signs = ((told & 1) * 2 - 1).astype(np.int8)
-        visits = visits.take(told >> 1, axis=0)
-        keys = self._shown(visits[:, SHOWN:])
+        touches = touches.take(told >> 1, axis=0)
+        keys = self._shown(touches[:, SHOWN:])
         return Changes(keys, [_take(column, told) for column in values], signs)
 
     def _slots(self) -> Array:
@@ -254,7 +254,7 @@ class Groups:
 
 
 def _differ(column: Column) -> Array:
-    """Whether the values before a visit and after it differ, for each of a column that has both."""
+    """Whether the values before a touch and after it differ, for each of a column that has both."""
     values = column.values
     bits = values.view(f"i{values.itemsize}") if values.dtype.kind == "f" else values  # NaN equals itself
     differ: Array = bits[::2] != bits[1::2]

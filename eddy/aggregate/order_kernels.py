@@ -219,9 +219,9 @@ def _write(state, slot, out, row):
 
 @kernel(types.int64(_words, _starts, _starts, _weights, _words, types.int64, _rows, _rows, _rows))
 def keep_order(at, starts, slots, weights, keys, shown, nodes, state, out):
-    """Insert and remove the values of a batch of visits, and write what is shown before and after each.
+    """Insert and remove the values of a batch of touches, and write what is shown before and after each.
 
-    The arguments are those of the kernels in `sum_kernels`. The work goes on from visit at[0] and row at[1]; if
+    The arguments are those of the kernels in `sum_kernels`. The work goes on from touch at[0] and row at[1]; if
     the pool has too few nodes left, it stops there for more. What is shown is the value at the rank that MIN, MAX
     or MEDIAN has, as LOWER and UPPER; the two differ only for the median of an even number.
     """

@@ -1,13 +1,13 @@
 """Kernels that count and add up what comes and goes, exactly. See `accumulators`.
 
-Each is called with the visits of a batch: `starts` and `slots` have a visit's first row and its group's slot,
-`weights` and `values` are in order of visit; a weight is 1 for a value that comes, -1 for one that is withdrawn,
-0 for NULL. `out` receives the first three words of the group's state twice a visit: before it, and after.
+Each is called with the touches of a batch: `starts` and `slots` have a touch's first row and its group's slot,
+`weights` and `values` are in order of touch; a weight is 1 for a value that comes, -1 for one that is withdrawn,
+0 for NULL. `out` receives the first three words of the group's state twice a touch: before it, and after.
 
 Integers are added in two words, 128 bits. Floats are integers too: each is a whole multiple of the least one,
 2**-1074. So a sum of floats is one long integer, and what is withdrawn leaves no trace; it is rounded once, when
 it is shown. So is a mean, which is that integer divided by the number of values. The long integer is kept in digits
-of 32 bits, each in a word of 64, so that carries can wait until the end of a visit. All groups share one window of
+of 32 bits, each in a word of 64, so that carries can wait until the end of a touch. All groups share one window of
 digits, no wider than the values seen so far need.
 
 A group without values has a state of zeros: its slot can be given to another group as it is.

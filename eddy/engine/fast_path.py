@@ -92,10 +92,10 @@ class FastPath:
     ) -> Result | None:
         """Take a batch in, as `pushing.take` and `batch.process` would. While others work on it, it is written down."""
         state = self._state
-        handout, start = state.handout, time.perf_counter()
-        handout.make_way()
+        recent, start = state.recent, time.perf_counter()
+        recent.make_way()
         try:
-            if not tables.begin(handles, held, state.intake.now, handout.next_ring):
+            if not tables.begin(handles, held, state.intake.now, recent.next_ring):
                 wider = None if tables.fits() else _tables_of(state)  # tables with more room have been made
                 if wider is not None:
                     return self._process(wider, handles, held, opened)
@@ -103,13 +103,13 @@ class FastPath:
                 return None
             self._tables, m = tables, tables.events
             lows, counts = tables.begun()
-            tables.make_room(handout.turn(lows))
+            tables.make_room(recent.turn(lows))
             arrivals = Arrivals(tables.order[:m], None if tables.times is None else tables.times[:m], ())
             state.intake.accept(arrivals)
             state.history.note(state.events, counts, lows, arrivals, state.executor.plan)
-            while not tables.finish(handout.ring):
+            while not tables.finish(recent.ring):
                 state.access.pause()
-            result = state.output.of(state.executor, handout.ring, state.streams, state.fetch)
+            result = state.output.of(state.executor, recent.ring, state.streams, state.fetch)
         except BaseException as error:
             tables.give_up()
             state.broken = error
@@ -119,7 +119,7 @@ class FastPath:
         state.batches += tables.portions
         state.results += result.count
         state.seconds += time.perf_counter() - start
-        return handout.give(result)
+        return recent.give(result)
 
 
 def _handles(tables: PushTables, batches: Mapping[str, Any]) -> tuple[list[int] | None, list[Any]]:

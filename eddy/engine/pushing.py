@@ -81,7 +81,7 @@ def take(
     state.access.take()
     try:
         state.steering.decide()
-        state.handout.begin(state.streams, state.row_numbers.lows.tolist())
+        state.recent.begin(state.streams, state.row_numbers.lows.tolist())
         state.intake.accept(arrivals)
         if max_rows is not None:
             if not fits:  # it is read after this call, when the caller may use his arrays again
@@ -101,7 +101,7 @@ def take(
             left = [later.copied() for later in pieces]
             state.drawing = Drawing(state, _rest(state, left), parts, interrupted=True)
             return state.drawing
-    return state.handout.give(Result.concat(parts))
+    return state.recent.give(Result.concat(parts))
 
 
 def _piece(state: EngineState, piece: Arrivals) -> Result:
@@ -131,4 +131,4 @@ def and_released(state: EngineState, result: Result) -> Result:
     if not released:
         return result
     state.results += sum(len(part) for part in released)
-    return state.handout.give(Result.concat([result, *released] if len(result) else released))
+    return state.recent.give(Result.concat([result, *released] if len(result) else released))

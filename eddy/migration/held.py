@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from eddy.query.query import Query
 from eddy.results.contents import Fetch, Number
-from eddy.results.handout import emit
+from eddy.results.recent import emit
 from eddy.results.result import Result
 from eddy.router.executor import PlanExecutor
 from eddy.tracks.track import Track

@@ -195,7 +195,7 @@ class Migrations(PlanChanges):
     def _adopt(self, box: BlackBox) -> None:
         """Another plan takes over with rows of its own."""
         state = self._state
-        state.handout.seal()
+        state.recent.seal()
         box.router.succeed(self._router)
         box.router.newest = state.row_numbers.counts.copy()
         box.router.attend(state.feedback, self._router.suspension)

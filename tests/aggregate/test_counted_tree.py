@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eddy.aggregate.accumulators import Visits
+from eddy.aggregate.accumulators import Touches
 from eddy.aggregate.extremes import SMALLEST, Extreme
 from eddy.aggregate.order_kernels import CHILD, FILL, KEY, LIVE, MAX, MEDIAN, MIN, ROOT, WEIGHT
 from eddy.values.types import INT64, Column
@@ -29,8 +29,8 @@ class Tree:
         """Changes are (sign, group, value), each a visit. The rows shown after each."""
         signs, groups, values = (np.array(part, np.int64) for part in zip(*changes, strict=True))
         starts = np.arange(len(signs) + 1, dtype=np.int32)
-        visits = Visits(starts, groups.astype(np.int32), signs.astype(np.int8), None)
-        shown = self.extreme.step(visits, [Column(values)])
+        touches = Touches(starts, groups.astype(np.int32), signs.astype(np.int8), None)
+        shown = self.extreme.step(touches, [Column(values)])
         for sign, group, value in changes:
             self.held[group][value] += sign
         return shown.values[1::2].tolist(), shown.valid[1::2].tolist()

@@ -23,7 +23,7 @@ from eddy.tracks.tracks import RESULT_RINGS
 from stairs import Ring
 
 
-class Handout:
+class RecentResults:
     """The results of the last pushes."""
 
     def __init__(self, access: Access) -> None:
