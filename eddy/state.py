@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from eddy.plan.plan import Plan
     from eddy.query.query import Query
     from eddy.results.contents import Fetch
-    from eddy.results.handout import Handout
     from eddy.results.output import Output
+    from eddy.results.recent import RecentResults
     from eddy.router.budget import Budget
     from eddy.router.executor import Executor
     from eddy.steering.steering import Steering
@@ -86,7 +86,7 @@ class EngineState:
     """The feedback policy; its errors go to `faults`."""
     budget: Budget | None
     access: Access
-    handout: Handout
+    recent: RecentResults
 
     query: Query = field(init=False)
     fetch: Fetch = field(init=False)

@@ -97,7 +97,7 @@ class Chain:
     def check(self) -> None:
         """What the difference says of itself is true."""
         difference, naive = self.difference, self.naive
-        assert (difference.standing() - self.first_row).tolist() == sorted(naive.result)
+        assert (difference.results() - self.first_row).tolist() == sorted(naive.result)
         rows, blockers, free = difference.known()
         live = range(naive.lows[0], len(naive.rows[0]))
         assert (rows - self.first_row).tolist() == [row for row in live if naive.rows[0][row][1]]

@@ -95,3 +95,13 @@ class Share(eddy.Aggregate):
 
 
 OWN = {kind.__name__: kind for kind in (Variance, Weighted, BitOr, Share)}
+
+STREAMS = {
+    "A": eddy.Stream({"k": "int64", "g": "string"}),
+    "B": eddy.Stream({"k": "int64", "v": "int64", "w": "float64", "u": "uint64"}, window=eddy.Rows(3)),
+}
+
+
+def made(own, *columns):
+    """A query with one aggregate of these columns."""
+    return eddy.Query(STREAMS, "A.k = B.k", aggregates={"own": own(*columns or ["B.v"])})

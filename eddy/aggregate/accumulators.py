@@ -1,8 +1,8 @@
 """COUNT, SUM and AVG: what is kept for each group so that rows may come and go, and what it shows.
 
 Every accumulator keeps a record of words for each group's slot. The first three are all that is shown, the first
-of them being the number of values that are not NULL; kernels give those three before and after each visit. What
-is shown depends on the values held alone, never on the ones that have passed. Zero has no sign in it, so that
+of them being the number of values that are not NULL; kernels give those three before and after each touch. What
+is shown depends on the values that are there alone, never on the ones that have passed. Zero has no sign in it, so that
 values that are equal have equal bits.
 """
 
@@ -18,26 +18,26 @@ from eddy.aggregate import sum_kernels
 from eddy.aggregate.encoding import as_words, plain
 from eddy.values.types import Array, Column, ColumnType
 
-HELD, FIRST, SECOND = range(3)
+COUNT, FIRST, SECOND = range(3)
 """Places in the state of every accumulator. What FIRST and SECOND are is up to its kernel."""
 
 
 @frozen(eq=False)
-class Visits:
-    """The visits of a batch: where the rows of each start, and its slot; and the order that brings them together."""
+class Touches:
+    """The touches of a batch: where the rows of each start, and its slot; and the order that brings them together."""
 
     starts: Array
     slots: Array
     signs: Array
-    """In order of visit."""
+    """In order of touch."""
     order: Array | None
-    """The rows in order of visit; None where they lie so."""
+    """The rows in order of touch; None where they lie so."""
 
     def __len__(self) -> int:
         return len(self.slots)
 
     def arrange(self, arguments: Sequence[Column], types: Sequence[ColumnType]) -> tuple[Array, list[Array]]:
-        """The weights of the rows, 0 where an argument is NULL, and the words of each argument, in order of visit."""
+        """The weights of the rows, 0 where an argument is NULL, and the words of each argument, in order of touch."""
         weights, words = self.signs, []
         for argument, of in zip(arguments, types, strict=True):
             found, valid = as_words(argument.values, of), argument.valid
@@ -67,11 +67,11 @@ class Accumulator(ABC):
         """The type of the one argument that all functions of SQL have."""
         return self.arguments[0]
 
-    def step(self, visits: Visits, arguments: Sequence[Column]) -> Column:
-        """Let the values of a batch come and go. Two values for each visit: before it, and after it."""
-        out = np.zeros((2 * len(visits), 3), np.int64)
-        weights, words = visits.arrange(arguments, self.arguments)
-        self._step(visits, weights, words, out)
+    def step(self, touches: Touches, arguments: Sequence[Column]) -> Column:
+        """Let the values of a batch come and go. Two values for each touch: before it, and after it."""
+        out = np.zeros((2 * len(touches), 3), np.int64)
+        weights, words = touches.arrange(arguments, self.arguments)
+        self._step(touches, weights, words, out)
         return self._show(out)
 
     def show(self, slots: Array) -> Column:
@@ -79,10 +79,10 @@ class Accumulator(ABC):
         return self._show(self._state[slots, :3])
 
     def move(self, slots: Array, capacity: int) -> None:
-        """Keep the groups in these slots only, in the first of so many slots."""
+        """Keep the groups in these slots only, in the first of `capacity` slots."""
         self._state = moved(self._state, slots, capacity)
 
-    def review(self) -> None:
+    def trim(self) -> None:
         """Give memory back that is not needed. Most keep none."""
         return
 
@@ -92,7 +92,7 @@ class Accumulator(ABC):
         return int(self._state.nbytes)
 
     @abstractmethod
-    def _step(self, visits: Visits, weights: Array, words: list[Array], out: Array) -> None: ...
+    def _step(self, touches: Touches, weights: Array, words: list[Array], out: Array) -> None: ...
 
     @abstractmethod
     def _show(self, state: Array) -> Column: ...
@@ -108,33 +108,33 @@ def moved(array: Array, slots: Array, capacity: int) -> Array:
 class Count(Accumulator):
     """COUNT(x): the values that are not NULL."""
 
-    def _step(self, visits: Visits, weights: Array, words: list[Array], out: Array) -> None:
-        sum_kernels.count(visits.starts, visits.slots, weights, self._state, out)
+    def _step(self, touches: Touches, weights: Array, words: list[Array], out: Array) -> None:
+        sum_kernels.count(touches.starts, touches.slots, weights, self._state, out)
 
     def _show(self, state: Array) -> Column:
-        return Column(state[:, HELD].copy())
+        return Column(state[:, COUNT].copy())
 
 
 class IntegerSum(Accumulator):
     """SUM of integers, exact in 128 bits. It is NULL while int64 cannot hold it."""
 
-    def _step(self, visits: Visits, weights: Array, words: list[Array], out: Array) -> None:
+    def _step(self, touches: Touches, weights: Array, words: list[Array], out: Array) -> None:
         unsigned = self.argument.name == "uint64"
-        sum_kernels.add_integers(visits.starts, visits.slots, weights, words[0], unsigned, self._state, out)
+        sum_kernels.add_integers(touches.starts, touches.slots, weights, words[0], unsigned, self._state, out)
 
     def _show(self, state: Array) -> Column:
         fits = state[:, SECOND] == state[:, FIRST] >> 63
-        return Column(state[:, FIRST].copy(), (state[:, HELD] > 0) & fits)
+        return Column(state[:, FIRST].copy(), (state[:, COUNT] > 0) & fits)
 
 
 class IntegerMean(IntegerSum):
     """AVG of integers: the exact sum divided by the count, rounded once."""
 
     def _show(self, state: Array) -> Column:
-        low, high, held = (np.ascontiguousarray(state[:, place]) for place in (FIRST, SECOND, HELD))
+        low, high, count = (np.ascontiguousarray(state[:, place]) for place in (FIRST, SECOND, COUNT))
         mean = np.empty(len(state))
-        sum_kernels.mean_integers(low, high, held, mean)
-        return Column(mean, held > 0)
+        sum_kernels.mean_integers(low, high, count, mean)
+        return Column(mean, count > 0)
 
 
 @define(eq=False)
@@ -154,14 +154,14 @@ class FloatSum(Accumulator):
     def nbytes(self) -> int:
         return int(self._state.nbytes + self._digits.nbytes)
 
-    def _step(self, visits: Visits, weights: Array, words: list[Array], out: Array) -> None:
+    def _step(self, touches: Touches, weights: Array, words: list[Array], out: Array) -> None:
         self._widen(*sum_kernels.digit_range(weights, words[0]))
         sum_kernels.add_floats(
-            visits.starts, visits.slots, weights, words[0], self._low, self._digits, self._state, out
+            touches.starts, touches.slots, weights, words[0], self._low, self._digits, self._state, out
         )
 
     def _show(self, state: Array) -> Column:
-        return Column(_power(state[:, FIRST].astype(np.float64), state), state[:, HELD] > 0)
+        return Column(_power(state[:, FIRST].astype(np.float64), state), state[:, COUNT] > 0)
 
     def _widen(self, low: int, high: int) -> None:
         """Make the window reach from digit `low` to before digit `high`, at least."""
@@ -177,14 +177,14 @@ class FloatSum(Accumulator):
 class FloatMean(FloatSum):
     """AVG of floats: the exact sum divided by the count, rounded once; finite if all values are."""
 
-    def _step(self, visits: Visits, weights: Array, words: list[Array], out: Array) -> None:
+    def _step(self, touches: Touches, weights: Array, words: list[Array], out: Array) -> None:
         self._widen(*sum_kernels.digit_range(weights, words[0]))
-        given = visits.starts, visits.slots, weights, words[0], self._low, self._digits
+        given = touches.starts, touches.slots, weights, words[0], self._low, self._digits
         sum_kernels.mean_floats(*given, self._state.view(np.float64), self._state, out)
 
     def _show(self, state: Array) -> Column:
         mean = np.ascontiguousarray(state[:, FIRST]).view(np.float64)
-        return Column(mean, state[:, HELD] > 0)
+        return Column(mean, state[:, COUNT] > 0)
 
 
 def _power(mantissa: Array, state: Array) -> Array:

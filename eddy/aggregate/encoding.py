@@ -33,7 +33,7 @@ def from_words(words: Array, type: ColumnType) -> Array:
 
 
 def canonical(words: Array, type: ColumnType) -> Array:
-    """The same words, but one for all NaN and one for both zeros."""
+    """These words, with one word for all NaN and one for both zeros."""
     if type.kind != "float":
         return words
     values = words.view(np.float64)

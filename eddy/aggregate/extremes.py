@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from attrs import define, field
 
-from eddy.aggregate.accumulators import FIRST, HELD, SECOND, Accumulator, Visits
+from eddy.aggregate.accumulators import COUNT, FIRST, SECOND, Accumulator, Touches
 from eddy.aggregate.encoding import canonical, from_words, ordered
 from eddy.aggregate.order_kernels import (
     CHILD,
@@ -35,7 +35,7 @@ class Extreme(Accumulator):
     rank: int = MIN
     _nodes: Array = field(init=False, repr=False, factory=lambda: np.zeros((SMALLEST, RECORD), np.int64))
 
-    def review(self) -> None:
+    def trim(self) -> None:
         if len(self._nodes) > SMALLEST and 8 * self._nodes[0, LIVE] <= len(self._nodes):
             self._shrink()
 
@@ -43,10 +43,10 @@ class Extreme(Accumulator):
     def nbytes(self) -> int:
         return int(self._state.nbytes + self._nodes.nbytes)
 
-    def _step(self, visits: Visits, weights: Array, words: list[Array], out: Array) -> None:
+    def _step(self, touches: Touches, weights: Array, words: list[Array], out: Array) -> None:
         keys = ordered(canonical(words[0], self.argument), self.argument)
         at = np.zeros(2, np.int64)
-        starts, slots = visits.starts, visits.slots
+        starts, slots = touches.starts, touches.slots
         while True:
             done = keep_order(at, starts, slots, weights, keys, self.rank, self._nodes, self._state, out)
             if done == DONE:
@@ -60,7 +60,7 @@ class Extreme(Accumulator):
             self._nodes = nodes
 
     def _show(self, state: Array) -> Column:
-        return Column(self._values(state[:, FIRST]), state[:, HELD] > 0)
+        return Column(self._values(state[:, FIRST]), state[:, COUNT] > 0)
 
     def _values(self, keys: Array) -> Array:
         return from_words(ordered(np.ascontiguousarray(keys), self.argument), self.argument)
@@ -85,7 +85,7 @@ class Median(Extreme):
     def _show(self, state: Array) -> Column:
         lower, upper = self._values(state[:, FIRST]), self._values(state[:, SECOND])
         middle = _middle_of_floats if self.argument.kind == "float" else _middle_of_integers
-        return Column(middle(lower, upper), state[:, HELD] > 0)
+        return Column(middle(lower, upper), state[:, COUNT] > 0)
 
 
 def _middle_of_floats(lower: Array, upper: Array) -> Array:

@@ -4,8 +4,8 @@ A group has a slot, which holds one record: the fields below, then its key words
 by. The hash table is open addressing, probed linearly; an entry is a slot plus one, so that 0 means empty. It
 has twice as many places as there are slots, so a probe always ends.
 
-A *visit* is one group at one event that touches it. All rows of that group at that event belong to it, and the
-output row before it is compared with the output row after it. Visits are numbered in order of event and, within
+A *touch* is one group at one event that touches it. All rows of that group at that event belong to it, and the
+output row before it is compared with the output row after it. Touches are numbered in order of event and, within
 an event, of first touch; the numbers go on from batch to batch, so they also tell which group is older.
 """
 
@@ -16,16 +16,29 @@ from numba import types
 
 from stairs.hashing import mixed, stir, unstirred
 from stairs.kernel import kernel
+from stairs.lowlevel import struct
+from stairs.lowlevel.struct import LONG
 
-ROWS, VISIT, BORN, HASH, WORDS = range(5)
-"""Places in a group's record: its rows now, its latest visit, the visit it was made at, the hash of its key
-words, and where those start. A free slot has the next free slot plus one in BORN."""
+ROWS, TOUCH, MADE, HASH, WORDS = range(5)
+"""Places in a group's record, which is as long as its key: its rows now, its latest touch, the touch it was made at,
+the hash of its key words, and where those start. A free slot has the next free slot plus one in MADE."""
 SLOT, BEFORE, AFTER, SHOWN = range(4)
-"""Places in a visit's record: the group's slot, its rows before and after the event, and where the words it is shown
-by start."""
-FREE, TOP, LIVE, VISITS, BASE, EVENT, ALWAYS = range(7)
-"""Places in the state: first free slot plus one or 0, first slot never used, slots in use, number of the next
-visit, of the first visit of the batch, of the first visit of the event; and whether groups exist without rows."""
+"""Places in a touch's record, as long as a key too: the group's slot, its rows before and after the event, and where
+the words it is shown by start."""
+
+STATE = np.dtype(
+    [
+        ("free", LONG),  # the first free slot plus one; 0: none
+        ("top", LONG),  # the first slot that was never used
+        ("live", LONG),  # slots in use
+        ("touches", LONG),  # the number of the next touch
+        ("base", LONG),  # that of the first touch of the batch
+        ("event", LONG),  # that of the first touch of the event
+        ("always", LONG),  # 1 if groups exist without rows
+    ]
+)
+"""How far the groups are."""
+State, state_at = struct.kind(STATE), struct.at(STATE)
 
 _rows = types.int64[:, ::1]
 _words = types.int64[::1]
@@ -57,38 +70,47 @@ def _leave(slot, table, groups):
     table[gap] = 0
 
 
-@kernel(types.void(_table, _rows, _words, _rows))
-def _end_event(table, groups, state, visits):
-    """Settle the visits of an event. Only now does a group without rows end: within the event it may return."""
-    for visit in range(state[EVENT] - state[BASE], state[VISITS] - state[BASE]):
-        slot = visits[visit, SLOT]
-        visits[visit, AFTER] = groups[slot, ROWS]
-        if groups[slot, ROWS] == 0 and not state[ALWAYS]:
+@kernel(types.void(_table, _rows, State, _rows))
+def _end_event(table, groups, state, touches):
+    """Close the touches of an event. Only now does a group without rows end: within the event it may return."""
+    for touch in range(state.event - state.base, state.touches - state.base):
+        slot = touches[touch, SLOT]
+        touches[touch, AFTER] = groups[slot, ROWS]
+        if groups[slot, ROWS] == 0 and not state.always:
             _leave(slot, table, groups)
-            groups[slot, BORN] = state[FREE]
-            state[FREE] = slot + 1
-            state[LIVE] -= 1
-    state[EVENT] = state[VISITS]
+            groups[slot, MADE] = state.free
+            state.free = slot + 1
+            state.live -= 1
+    state.event = state.touches
 
 
 @kernel(
     types.int64(
-        types.int64, _rows, types.int8[::1], types.int32[::1], _table, _rows, _words, types.int32[::1], _rows
+        types.int64,
+        _rows,
+        types.int8[::1],
+        types.int32[::1],
+        _table,
+        _rows,
+        types.int64,
+        types.int32[::1],
+        _rows,
     )
 )
-def visit_groups(first, words, signs, events, table, groups, state, row_visits, visits):
-    """Give each row from `first` on its visit, and each visit its record, up to the end of the batch.
+def touch_groups(first, words, signs, events, table, groups, address, row_touches, touches):
+    """Give each row from `first` on its touch, and each touch its record, up to the end of the batch.
 
     `words` has the key words of each row, then as many words to show. Returned: the number of rows, or the row
     of a new group for which there is no slot (to go on from there), or, below zero, -1 minus a row that is
-    withdrawn from a group without rows.
+    withdrawn from a group without rows. A STATE is at `address`.
     """
+    state = state_at(address)
     m = words.shape[0]
     width = words.shape[1] // 2
     mask = table.size - 1
     for i in range(first, m):
         if i > 0 and events[i] != events[i - 1]:
-            _end_event(table, groups, state, visits)
+            _end_event(table, groups, state, touches)
         h = _hash(words[i], width)
         place = h & mask
         slot = np.int64(-1)
@@ -105,54 +127,54 @@ def visit_groups(first, words, signs, events, table, groups, state, row_visits, 
         if slot < 0:
             if signs[i] < 0:
                 return -1 - i
-            slot = state[FREE] - 1
+            slot = state.free - 1
             if slot >= 0:
-                state[FREE] = groups[slot, BORN]
+                state.free = groups[slot, MADE]
             else:
-                slot = state[TOP]
+                slot = state.top
                 if slot == groups.shape[0]:
                     return i
-                state[TOP] += 1
-            state[LIVE] += 1
+                state.top += 1
+            state.live += 1
             table[place] = slot + 1
-            groups[slot, ROWS], groups[slot, VISIT] = 0, -1
-            groups[slot, BORN], groups[slot, HASH] = state[VISITS], h
+            groups[slot, ROWS], groups[slot, TOUCH] = 0, -1
+            groups[slot, MADE], groups[slot, HASH] = state.touches, h
             for j in range(2 * width):
                 groups[slot, WORDS + j] = words[i, j]
-        if groups[slot, VISIT] < state[EVENT]:
-            visit = state[VISITS] - state[BASE]
-            groups[slot, VISIT] = state[VISITS]
-            state[VISITS] += 1
-            visits[visit, SLOT], visits[visit, BEFORE] = slot, groups[slot, ROWS]
+        if groups[slot, TOUCH] < state.event:
+            touch = state.touches - state.base
+            groups[slot, TOUCH] = state.touches
+            state.touches += 1
+            touches[touch, SLOT], touches[touch, BEFORE] = slot, groups[slot, ROWS]
             for j in range(width):
-                visits[visit, SHOWN + j] = groups[slot, WORDS + width + j]
-        row_visits[i] = groups[slot, VISIT] - state[BASE]
+                touches[touch, SHOWN + j] = groups[slot, WORDS + width + j]
+        row_touches[i] = groups[slot, TOUCH] - state.base
         groups[slot, ROWS] += signs[i]
         if groups[slot, ROWS] < 0:
             return -1 - i
-    _end_event(table, groups, state, visits)
+    _end_event(table, groups, state, touches)
     return m
 
 
 @kernel(types.boolean(types.int32[::1], types.int32[::1], types.int32[::1]), makes_arrays=True)
-def sort_by_visit(row_visits, starts, order):
-    """Bring the rows of each visit together, in their order: those of visit v are order[starts[v]:starts[v + 1]].
+def sort_by_touch(row_touches, starts, order):
+    """Bring the rows of each touch together, in their order: those of touch v are order[starts[v]:starts[v + 1]].
 
     False if they lie so already; `order` is then not written.
     """
     starts[:] = 0
     sorted_already = True
-    for i in range(row_visits.size):
-        starts[row_visits[i] + 1] += 1
-        sorted_already &= i == 0 or row_visits[i] >= row_visits[i - 1]
+    for i in range(row_touches.size):
+        starts[row_touches[i] + 1] += 1
+        sorted_already &= i == 0 or row_touches[i] >= row_touches[i - 1]
     for v in range(1, starts.size):
         starts[v] += starts[v - 1]
     if sorted_already:
         return False
     place = starts.copy()
-    for i in range(row_visits.size):
-        order[place[row_visits[i]]] = i
-        place[row_visits[i]] += 1
+    for i in range(row_touches.size):
+        order[place[row_touches[i]]] = i
+        place[row_touches[i]] += 1
     return True
 
 

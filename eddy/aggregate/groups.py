@@ -12,6 +12,7 @@ NULL is a value to group by like any other; so is NaN; and -0.0 and 0.0 are the 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from attrs import define, field, frozen
@@ -23,41 +24,37 @@ from eddy.aggregate.accumulators import (
     FloatSum,
     IntegerMean,
     IntegerSum,
-    Visits,
+    Touches,
     moved,
 )
 from eddy.aggregate.encoding import as_words, canonical, from_words, plain
 from eddy.aggregate.extremes import Extreme, Median
 from eddy.aggregate.group_kernels import (
     AFTER,
-    ALWAYS,
-    BASE,
     BEFORE,
-    BORN,
-    FREE,
-    LIVE,
+    MADE,
     ROWS,
     SHOWN,
     SLOT,
-    TOP,
-    VISIT,
-    VISITS,
+    STATE,
+    TOUCH,
     WORDS,
     enter,
-    sort_by_visit,
-    visit_groups,
+    sort_by_touch,
+    touch_groups,
 )
 from eddy.aggregate.order_kernels import MAX, MEDIAN, MIN
 from eddy.aggregate.own import Own
 from eddy.errors import QueryError, StateError
 from eddy.query.own_aggregate import Compiled
 from eddy.values.types import FLOAT64, INT64, Array, Column, ColumnType
+from stairs.lowlevel import struct
 
 SMALLEST = 64
-REVIEW_EVERY = 64
-"""Steps between two looks at whether there are far more slots than groups."""
+PERIOD = 64
+"""Steps after which memory is given back, if there are far more slots than groups."""
 _NULLS = 63
-"""A word of bits tells which of so many key columns are NULL."""
+"""Key columns for which one word of bits tells whether they are NULL."""
 
 
 @frozen(eq=False)
@@ -87,9 +84,9 @@ class Groups:
     """Words of a key: its columns, then the bits that tell which of them are NULL."""
     _table: Array = field(init=False, repr=False)
     _groups: Array = field(init=False, repr=False)
-    _state: Array = field(init=False, factory=lambda: np.zeros(7, np.int64), repr=False)
+    _state: Any = field(init=False, factory=lambda: struct.new(STATE), repr=False)
     _peak: int = field(init=False, default=0)
-    """The most slots in use at the end of a step since the last review."""
+    """The most slots in use at the end of a step since memory was last given back."""
     _steps: int = field(init=False, default=0)
 
     def __attrs_post_init__(self) -> None:
@@ -100,12 +97,12 @@ class Groups:
         self._move(np.zeros(0, np.int64), SMALLEST)
         self._enter(np.zeros(0, np.int64))
         if not self.keys:
-            self._state[ALWAYS] = self._state[TOP] = self._state[LIVE] = 1
-            self._groups[0, VISIT] = -1
+            self._state.always = self._state.top = self._state.live = 1
+            self._groups[0, TOUCH] = -1
             self._enter(np.zeros(1, np.int64))
 
     def __len__(self) -> int:
-        return int(self._state[LIVE])
+        return int(self._state.live)
 
     @property
     def nbytes(self) -> int:
@@ -121,31 +118,31 @@ class Groups:
         """
         m = len(signs)
         signs, events = plain(signs, np.int8), plain(events, np.int32)
-        row_visits = np.empty(m, np.int32)
-        visits = np.empty((m, SHOWN + self._width), np.int64)
-        self._visit(self._words(keys, m), signs, events, row_visits, visits)
-        visits = visits[: self._state[VISITS] - self._state[BASE]]
-        starts, order = np.empty(len(visits) + 1, np.int32), np.empty(m, np.int32)
-        apart = sort_by_visit(row_visits, starts, order)
-        grouped = Visits(
+        row_touches = np.empty(m, np.int32)
+        touches = np.empty((m, SHOWN + self._width), np.int64)
+        self._touch(self._words(keys, m), signs, events, row_touches, touches)
+        touches = touches[: self._state.touches - self._state.base]
+        starts, order = np.empty(len(touches) + 1, np.int32), np.empty(m, np.int32)
+        apart = sort_by_touch(row_touches, starts, order)
+        grouped = Touches(
             starts,
-            visits[:, SLOT].astype(np.int32),
+            touches[:, SLOT].astype(np.int32),
             signs.take(order) if apart else signs,
             order if apart else None,
         )
-        rows = visits[:, BEFORE : AFTER + 1].ravel()
+        rows = touches[:, BEFORE : AFTER + 1].ravel()
         values = []
         for one, argument in zip(self._accumulators, arguments, strict=True):
             assert (one is None) == (not argument), "COUNT(*) alone has no argument"
             values.append(Column(rows) if one is None else one.step(grouped, argument))
-        changes = self._changes(visits, rows, values)
-        self._review()
+        changes = self._changes(touches, rows, values)
+        self._trim()
         return changes
 
     def table(self) -> tuple[list[Column], list[Column]]:
         """Keys and values of all groups that exist, in order of first appearance."""
         slots = self._slots()
-        slots = slots[np.argsort(self._groups[slots, BORN])]
+        slots = slots[np.argsort(self._groups[slots, MADE])]
         rows = self._groups[slots, ROWS]
         values = [Column(rows) if one is None else one.show(slots) for one in self._accumulators]
         return self._shown(self._groups[slots, WORDS + self._width :]), values
@@ -181,13 +178,21 @@ class Groups:
             columns.append(Column(values, null == 0 if null.any() else None))
         return columns
 
-    def _visit(self, words: Array, signs: Array, events: Array, row_visits: Array, visits: Array) -> None:
+    def _touch(self, words: Array, signs: Array, events: Array, row_touches: Array, touches: Array) -> None:
         state = self._state
-        state[BASE] = state[VISITS]
+        state.base = state.touches
         done = 0
         while True:
-            done = visit_groups(
-                done, words, signs, events, self._table, self._groups, state, row_visits, visits
+            done = touch_groups(
+                done,
+                words,
+                signs,
+                events,
+                self._table,
+                self._groups,
+                struct.address(state),
+                row_touches,
+                touches,
             )
             if done == len(signs):
                 return
@@ -197,22 +202,22 @@ class Groups:
                 )
             self._grow()
 
-    def _changes(self, visits: Array, rows: Array, values: list[Column]) -> Changes:
-        """The rows before and after each visit that are to be told, of `values` that has both of each."""
+    def _changes(self, touches: Array, rows: Array, values: list[Column]) -> Changes:
+        """The rows before and after each touch that are to be told, of `values` that has both of each."""
         exists = (rows > 0) if self.keys else np.ones(len(rows), np.bool_)
         changed = exists[::2] != exists[1::2]
         for column in values:
             changed |= _differ(column)
         told = (exists.reshape(-1, 2) & changed[:, None]).ravel().nonzero()[0]
         signs = ((told & 1) * 2 - 1).astype(np.int8)
-        visits = visits.take(told >> 1, axis=0)
-        keys = self._shown(visits[:, SHOWN:])
+        touches = touches.take(told >> 1, axis=0)
+        keys = self._shown(touches[:, SHOWN:])
         return Changes(keys, [_take(column, told) for column in values], signs)
 
     def _slots(self) -> Array:
         """The slots in use."""
-        used = self._groups[: self._state[TOP], ROWS] > 0
-        return np.zeros(1, np.int64) if self._state[ALWAYS] else np.flatnonzero(used)
+        used = self._groups[: self._state.top, ROWS] > 0
+        return np.zeros(1, np.int64) if self._state.always else np.flatnonzero(used)
 
     def _grow(self) -> None:
         """Double the slots. Groups stay where they are: a batch may be under way."""
@@ -220,24 +225,24 @@ class Groups:
         self._move(np.arange(len(self._groups)), capacity)
         self._enter(slots.astype(np.int64))
 
-    def _review(self) -> None:
+    def _trim(self) -> None:
         """Now and then, give memory back that has not been needed since the last time."""
         self._peak = max(self._peak, len(self))
         self._steps += 1
-        if self._steps < REVIEW_EVERY:
+        if self._steps < PERIOD:
             return
         if len(self._groups) > SMALLEST and 8 * self._peak <= len(self._groups):
             slots = self._slots()
             self._move(slots, max(SMALLEST, 1 << (2 * self._peak - 1).bit_length()))
-            self._state[FREE], self._state[TOP] = 0, len(slots)
+            self._state.free, self._state.top = 0, len(slots)
             self._enter(np.arange(len(slots)))
         for one in self._accumulators:
             if one is not None:
-                one.review()
+                one.trim()
         self._peak, self._steps = len(self), 0
 
     def _move(self, slots: Array, capacity: int) -> None:
-        """Move the groups in these slots to the first of so many slots, a power of two."""
+        """Move the groups in these slots to the first of `capacity` slots, a power of two."""
         self._groups = moved(self._groups, slots, capacity)
         for one in self._accumulators:
             if one is not None:
@@ -249,7 +254,7 @@ class Groups:
 
 
 def _differ(column: Column) -> Array:
-    """Whether the values before a visit and after it differ, for each of a column that has both."""
+    """Whether the values before a touch and after it differ, for each of a column that has both."""
     values = column.values
     bits = values.view(f"i{values.itemsize}") if values.dtype.kind == "f" else values  # NaN equals itself
     differ: Array = bits[::2] != bits[1::2]

@@ -25,7 +25,7 @@ FREE, TOP, LIVE = range(3)
 """Places in the pool's head: first free node or 0, last node ever used, nodes in use."""
 DEEPEST = 24
 """More nodes than one insertion can ever take: log4 of more values than fit any memory."""
-HELD, LOWER, UPPER, ROOT = range(4)
+COUNT, LOWER, UPPER, ROOT = range(4)
 """Places in a group's state: the number of its values, the least and the greatest value shown, its root."""
 MIN, MAX, MEDIAN = range(3)
 NO_ROOM, DONE, MISSING = range(3)
@@ -120,18 +120,18 @@ def _split(nodes, parent, i):
 def _level(nodes, parent, i):
     """Level the children at entries i and i + 1, or make one of them where that leaves it some room."""
     left, right = nodes[parent, CHILD + i], nodes[parent, CHILD + i + 1]
-    held, total = nodes[left, FILL], nodes[left, FILL] + nodes[right, FILL]
+    there, total = nodes[left, FILL], nodes[left, FILL] + nodes[right, FILL]
     wanted = total if total <= _FULL - _FEW else total // 2
     weight = 0
-    if held < wanted:
-        for j in range(wanted - held):
-            _copy(nodes, right, j, left, held + j)
+    if there < wanted:
+        for j in range(wanted - there):
+            _copy(nodes, right, j, left, there + j)
             weight += nodes[right, WEIGHT + j]
         nodes[left, FILL] = wanted
-        _close(nodes, right, 0, wanted - held)
+        _close(nodes, right, 0, wanted - there)
     else:
-        _open(nodes, right, 0, held - wanted)
-        for j in range(held - wanted):
+        _open(nodes, right, 0, there - wanted)
+        for j in range(there - wanted):
             _copy(nodes, left, wanted + j, right, j)
             weight -= nodes[left, WEIGHT + wanted + j]
         nodes[left, FILL] = wanted
@@ -199,7 +199,7 @@ def _remove(nodes, root, key):
 
 @kernel(types.int64(_rows, types.int64, types.int64))
 def _at_rank(nodes, node, rank):
-    """The value with so many before it."""
+    """The value with `rank` values before it."""
     while True:
         i = 0
         while rank >= nodes[node, WEIGHT + i]:
@@ -219,9 +219,9 @@ def _write(state, slot, out, row):
 
 @kernel(types.int64(_words, _starts, _starts, _weights, _words, types.int64, _rows, _rows, _rows))
 def keep_order(at, starts, slots, weights, keys, shown, nodes, state, out):
-    """Insert and remove the values of a batch of visits, and write what is shown before and after each.
+    """Insert and remove the values of a batch of touches, and write what is shown before and after each.
 
-    The arguments are those of the kernels in `sum_kernels`. The work goes on from visit at[0] and row at[1]; if
+    The arguments are those of the kernels in `sum_kernels`. The work goes on from touch at[0] and row at[1]; if
     the pool has too few nodes left, it stops there for more. What is shown is the value at the rank that MIN, MAX
     or MEDIAN has, as LOWER and UPPER; the two differ only for the median of an even number.
     """
@@ -241,12 +241,12 @@ def keep_order(at, starts, slots, weights, keys, shown, nodes, state, out):
                 root = _remove(nodes, root, keys[i])
                 if root < 0:
                     return MISSING
-            state[slot, HELD] += weights[i]
+            state[slot, COUNT] += weights[i]
         state[slot, ROOT] = root
-        held = state[slot, HELD]
-        if held > 0:
-            lower = 0 if shown == MIN else held - 1 if shown == MAX else (held - 1) // 2
-            upper = held // 2 if shown == MEDIAN else lower
+        count = state[slot, COUNT]
+        if count > 0:
+            lower = 0 if shown == MIN else count - 1 if shown == MAX else (count - 1) // 2
+            upper = count // 2 if shown == MEDIAN else lower
             state[slot, LOWER] = _at_rank(nodes, root, lower)
             state[slot, UPPER] = _at_rank(nodes, root, upper) if upper != lower else state[slot, LOWER]
         else:

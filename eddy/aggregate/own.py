@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from attrs import define, field
 
-from eddy.aggregate.accumulators import FIRST, SECOND, Accumulator, Visits, moved
+from eddy.aggregate.accumulators import FIRST, SECOND, Accumulator, Touches, moved
 from eddy.aggregate.encoding import canonical, from_words
 from eddy.query.own_aggregate import Compiled
 from eddy.values.types import Array, Column
@@ -31,11 +31,11 @@ class Own(Accumulator):
     def nbytes(self) -> int:
         return int(self._state.nbytes + self._fields.nbytes)
 
-    def _step(self, visits: Visits, weights: Array, words: list[Array], out: Array) -> None:
+    def _step(self, touches: Touches, weights: Array, words: list[Array], out: Array) -> None:
         columns = tuple(column.view(of) for column, of in zip(words, self.compiled.arguments, strict=True))
         fields = self._fields.view(self.compiled.fields).reshape(-1)
         values = self._state.view(self.compiled.value)
-        given = visits.starts, visits.slots, weights, columns, fields, self._fields
+        given = touches.starts, touches.slots, weights, columns, fields, self._fields
         self.compiled.step(*given, self._state, values, out)
 
     def _show(self, state: Array) -> Column:

@@ -1,13 +1,13 @@
 """Kernels that count and add up what comes and goes, exactly. See `accumulators`.
 
-Each is called with the visits of a batch: `starts` and `slots` have a visit's first row and its group's slot,
-`weights` and `values` are in order of visit; a weight is 1 for a value that comes, -1 for one that is withdrawn,
-0 for NULL. `out` receives the first three words of the group's state twice a visit: before it, and after.
+Each is called with the touches of a batch: `starts` and `slots` have a touch's first row and its group's slot,
+`weights` and `values` are in order of touch; a weight is 1 for a value that comes, -1 for one that is withdrawn,
+0 for NULL. `out` receives the first three words of the group's state twice a touch: before it, and after.
 
 Integers are added in two words, 128 bits. Floats are integers too: each is a whole multiple of the least one,
 2**-1074. So a sum of floats is one long integer, and what is withdrawn leaves no trace; it is rounded once, when
 it is shown. So is a mean, which is that integer divided by the number of values. The long integer is kept in digits
-of 32 bits, each in a word of 64, so that carries can wait until the end of a visit. All groups share one window of
+of 32 bits, each in a word of 64, so that carries can wait until the end of a touch. All groups share one window of
 digits, no wider than the values seen so far need.
 
 A group without values has a state of zeros: its slot can be given to another group as it is.
@@ -22,7 +22,7 @@ from numba import types
 
 from stairs.kernel import kernel, part
 
-HELD, LOW, HIGH = range(3)
+COUNT, LOW, HIGH = range(3)
 """Places in the state of an integer sum: the number of values, the lower and the upper word of the sum."""
 MANTISSA, EXPONENT, POSITIVE, NEGATIVE, NANS = range(1, 6)
 """Further places in the state of a float sum: what the finite values add up to, as a mantissa of at most 63
@@ -62,10 +62,10 @@ def count(starts, slots, weights, state, out):
     """Count the values that are not NULL."""
     for v in range(slots.size):
         slot = slots[v]
-        out[2 * v, HELD] = state[slot, HELD]
+        out[2 * v, COUNT] = state[slot, COUNT]
         for i in range(starts[v], starts[v + 1]):
-            state[slot, HELD] += weights[i]
-        out[2 * v + 1, HELD] = state[slot, HELD]
+            state[slot, COUNT] += weights[i]
+        out[2 * v + 1, COUNT] = state[slot, COUNT]
 
 
 @kernel(types.void(_starts, _starts, _weights, _words, types.boolean, _rows, _rows))
@@ -74,19 +74,19 @@ def add_integers(starts, slots, weights, values, unsigned, state, out):
     for v in range(slots.size):
         slot = slots[v]
         _write(state, slot, out, 2 * v)
-        held, high = state[slot, HELD], state[slot, HIGH]
+        number, high = state[slot, COUNT], state[slot, HIGH]
         low = np.uint64(state[slot, LOW])
         for i in range(starts[v], starts[v + 1]):
             value = np.uint64(values[i])
             extension = np.int64(values[i] < 0 and not unsigned)
-            held += weights[i]
+            number += weights[i]
             if weights[i] > 0:
                 low += value
                 high += np.int64(low < value) - extension
             elif weights[i] < 0:
                 high -= np.int64(low < value) - extension
                 low -= value
-        state[slot, HELD], state[slot, LOW], state[slot, HIGH] = held, np.int64(low), high
+        state[slot, COUNT], state[slot, LOW], state[slot, HIGH] = number, np.int64(low), high
         _write(state, slot, out, 2 * v + 1)
 
 
@@ -104,7 +104,7 @@ def digit_range(weights, bits):
 
 @kernel(types.int64(_words, types.int64, types.int64))
 def _magnitude(digits, k, lowest):
-    """Digit k of the absolute value of settled digits, the lowest of which that is not 0 is given."""
+    """Digit k of the absolute value of carried digits, the lowest of which that is not 0 is given."""
     digit = digits[k] & _DIGIT
     if digits[digits.size - 1] >= 0 or k < lowest:
         return digit
@@ -126,7 +126,7 @@ def _carry(digits):
 
 
 @kernel(types.void(_words, types.int64, _words))
-def _settle(digits, low, state):
+def _write_sum(digits, low, state):
     """Carry, and write what the digits come to as mantissa and exponent. The first is digit `low` of all floats."""
     last = digits.size - 1
     lowest = _carry(digits)
@@ -162,7 +162,7 @@ def _add(start, stop, weights, bits, low, digits, state, slot):
         weight = np.int64(weights[i])
         exponent = (bits[i] >> _FRACTION_BITS) & _EXPONENT_MASK
         fraction = bits[i] & _FRACTION
-        state[slot, HELD] += weight
+        state[slot, COUNT] += weight
         if exponent == _EXPONENT_MASK:
             kind = NANS if fraction != 0 else POSITIVE if bits[i] > 0 else NEGATIVE
             state[slot, kind] += weight
@@ -187,7 +187,7 @@ def add_floats(starts, slots, weights, bits, low, digits, state, out):
         slot = slots[v]
         _write(state, slot, out, 2 * v)
         _add(starts[v], starts[v + 1], weights, bits, low, digits, state, slot)
-        _settle(digits[slot], low, state[slot])
+        _write_sum(digits[slot], low, state[slot])
         if state[slot, NANS] > 0 or (state[slot, POSITIVE] > 0 and state[slot, NEGATIVE] > 0):
             state[slot, MANTISSA], state[slot, EXPONENT] = 0, UNDEFINED
         elif state[slot, POSITIVE] > 0 or state[slot, NEGATIVE] > 0:
@@ -225,7 +225,7 @@ def _nearest(quotient, below, exponent):
 
 @kernel(types.float64(_words, types.int64, types.int64, types.int64))
 def _quotient(digits, lowest, exponent, count):
-    """Settled digits divided by a count below 2**47, as the nearest float: rounded once. Zero has no sign.
+    """Carried digits divided by a count below 2**47, as the nearest float: rounded once. Zero has no sign.
 
     `exponent` is the power of two of the first digit; `lowest` the first that is not 0, or -1.
     """
@@ -273,20 +273,22 @@ def mean_floats(starts, slots, weights, bits, low, digits, means, state, out):
             mean = np.nan
         elif state[slot, POSITIVE] > 0 or state[slot, NEGATIVE] > 0:
             mean = np.inf if state[slot, POSITIVE] > 0 else -np.inf
-        elif state[slot, HELD] > 0:
-            mean = _quotient(digits[slot], lowest, 32 * low + LEAST, state[slot, HELD])
+        elif state[slot, COUNT] > 0:
+            mean = _quotient(digits[slot], lowest, 32 * low + LEAST, state[slot, COUNT])
         means[slot, MANTISSA] = mean
         _write(state, slot, out, 2 * v + 1)
 
 
 @kernel(types.void(_words, _words, _words, types.float64[::1]), makes_arrays=True)
-def mean_integers(low, high, held, out):
+def mean_integers(low, high, counts, out):
     """Integers of two words divided by counts, as the nearest floats: rounded once."""
     digits = np.empty(4, np.int64)
     for i in range(low.size):
         if high[i] == low[i] >> 63 and -_WHOLE <= low[i] <= _WHOLE:
-            out[i] = low[i] / max(held[i], 1)  # both are floats as they are, so the quotient is rounded once
+            out[i] = low[i] / max(
+                counts[i], 1
+            )  # both are floats as they are, so the quotient is rounded once
             continue
         digits[0], digits[1] = low[i] & _DIGIT, (low[i] >> 32) & _DIGIT
         digits[2], digits[3] = high[i] & _DIGIT, high[i] >> 32
-        out[i] = _quotient(digits, _carry(digits), 0, max(held[i], 1))
+        out[i] = _quotient(digits, _carry(digits), 0, max(counts[i], 1))

@@ -66,14 +66,14 @@ JOIN weather w ON f.origin = w.origin AND w.ts = date_trunc('HOUR', f.ts) + make
 JOIN planes p ON f.tailnum = p.tailnum
 JOIN airports a ON f.dest = a.faa
 """
-"""The same, as Spark SQL has it: an observation up to an hour before the flight, or half an hour after.
+"""That query as Spark SQL has it: an observation up to an hour before the flight, or half an hour after.
 
 There is one each hour. Without the equality of hours Spark would try every observation of an airport for every flight,
 a thousand million pairs, and take minutes.
 """
 
 FIRST = 5
-"""So many results are shown."""
+"""Results that are shown."""
 PARTITIONS = 8
 SAMPLE = 0.02
 """The part of the rows that is looked at before they are dealt out."""

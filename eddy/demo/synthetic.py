@@ -17,7 +17,7 @@ from rich.console import Console
 
 from eddy.demo.audit import Audit, LastRows, LastTime
 from eddy.demo.feed import MOST_ROWS, PHASES, QUERY, ROWS_A_SLICE, SCHEMA, STREAMS, Feed, Slice
-from eddy.demo.view import Change, LiveView, Moment, PlainView, Stair, View
+from eddy.demo.view import Change, LiveView, Moment, Pace, Phase, PlainView, Stair, Verdict, View
 from eddy.engine.eddy import Eddy
 from eddy.query.sql import sql
 from eddy.statistics import Statistics
@@ -28,7 +28,7 @@ SLICES_A_SECOND = 60
 """The pace of the feed. The engine is several times as fast: the rest is audit, view and idle time."""
 
 COLUMNS = 46
-"""The run is shown as so many little bars of speed."""
+"""Little bars of speed by which the run is shown."""
 
 BACKGROUND = 256
 """Keys filled in each batch that nobody asked for yet: a new STAIR is complete within a second or so."""
@@ -115,25 +115,16 @@ class Demo:
 
     def _moment(self, phase: int) -> Moment:
         statistics = self.engine.statistics()
+        speeds = [size / busy for size, busy in zip(self._sizes, self._busy, strict=True)]
+        elapsed, audit = self.clock() - self._start, self.audit
         return Moment(
-            elapsed=self.clock() - self._start,
-            seconds=self.seconds,
-            phase=phase + 1,
-            phases=len(PHASES),
-            title=PHASES[phase].title,
-            speeds=[size / busy for size, busy in zip(self._sizes, self._busy, strict=True)],
+            phase=Phase(phase + 1, len(PHASES), PHASES[phase].title),
+            pace=Pace(elapsed, self.seconds, sum(self._busy), sum(self._sizes), speeds, tuple(self._marks)),
             plan=statistics.plan,
             stairs=stairs(statistics),
             changes=tuple(self._changes),
-            marks=tuple(self._marks),
             bytes=statistics.bytes,
-            busy=sum(self._busy),
-            events=sum(self._sizes),
-            results=self.audit.seen,
-            expected=self.audit.expected,
-            lost=self.audit.lost,
-            repeated=self.audit.repeated,
-            wrong=self.audit.wrong,
+            verdict=Verdict(audit.seen, audit.expected, audit.lost, audit.repeated, audit.wrong),
         )
 
 

@@ -38,8 +38,17 @@ class Change:
 
 
 @attrs.frozen
-class Moment:
-    """All that is shown at one moment.
+class Phase:
+    """What the feed is like at a moment: phase ``number`` of ``count``."""
+
+    number: int
+    count: int
+    title: str
+
+
+@attrs.frozen
+class Pace:
+    """How far the run is, and how fast.
 
     ``busy`` is the engine's own time, without feed, audit and view; ``speeds`` are events a second of it, one
     for each bar of the picture, oldest first; ``marks`` are the bars in which the plan changed.
@@ -47,17 +56,16 @@ class Moment:
 
     elapsed: float
     seconds: float
-    phase: int
-    phases: int
-    title: str
-    speeds: Sequence[float]
-    plan: str
-    stairs: Sequence[Stair]
-    changes: Sequence[Change]
-    marks: Sequence[int]
-    bytes: int
     busy: float
     events: int
+    speeds: Sequence[float]
+    marks: Sequence[int]
+
+
+@attrs.frozen
+class Verdict:
+    """How many results there were, and what an independent count says of them."""
+
     results: int
     expected: int
     lost: int
@@ -67,6 +75,22 @@ class Moment:
     @property
     def clean(self) -> bool:
         return not (self.lost or self.repeated or self.wrong)
+
+    def __str__(self) -> str:
+        return f"{self.lost:,} lost, {self.repeated:,} repeated, {self.wrong:,} wrong"
+
+
+@attrs.frozen
+class Moment:
+    """All that is shown at one moment."""
+
+    phase: Phase
+    pace: Pace
+    plan: str
+    stairs: Sequence[Stair]
+    changes: Sequence[Change]
+    bytes: int
+    verdict: Verdict
 
 
 class View(Protocol):
@@ -81,18 +105,15 @@ def millions(rate: float) -> str:
     return f"{rate / 1e6:.2f} M events/s"
 
 
-def verdict(moment: Moment) -> str:
-    return f"{moment.lost:,} lost, {moment.repeated:,} repeated, {moment.wrong:,} wrong"
-
-
 def closing(moment: Moment) -> Iterator[str]:
     """The last words, the same in both views."""
     longest = 1e3 * max((change.took for change in moment.changes), default=0.0)
     times = "once" if len(moment.changes) == 1 else f"{len(moment.changes)} times"
-    yield f"{moment.events:,} events gave {moment.results:,} results in {moment.busy:.1f} s of engine time."
+    pace, verdict = moment.pace, moment.verdict
+    yield f"{pace.events:,} events gave {verdict.results:,} results in {pace.busy:.1f} s of engine time."
     yield f"The plan was changed {times} meanwhile; the longest decision took {longest:.2f} ms."
-    yield f"An independent count over the same feed expects {moment.expected:,} results:"
-    yield f"{verdict(moment)}."
+    yield f"An independent count over the same feed expects {verdict.expected:,} results:"
+    yield f"{verdict}."
 
 
 @attrs.define(eq=False)
@@ -105,27 +126,27 @@ class PlainView:
     _phase: int = attrs.field(init=False, default=0)
 
     def show(self, moment: Moment) -> None:
-        if moment.phase != self._phase:
-            self._phase = moment.phase
-            self._say(moment, f"phase {moment.phase} of {moment.phases}: {moment.title}")
+        if moment.phase.number != self._phase:
+            self._phase = moment.phase.number
+            self._say(moment, f"phase {moment.phase.number} of {moment.phase.count}: {moment.phase.title}")
         for change in moment.changes[self._told :]:
             self._say(
                 moment, f"plan {change.before} -> {change.after}, decided in {change.took * 1e3:.2f} ms"
             )
         self._told = len(moment.changes)
-        if moment.elapsed >= self._next:
-            self._next = moment.elapsed + 1.0
+        if moment.pace.elapsed >= self._next:
+            self._next = moment.pace.elapsed + 1.0
             holes = sum(stair.filled < 1 for stair in moment.stairs)
-            speed = millions(moment.speeds[-1] if moment.speeds else 0.0)
+            speed = millions(moment.pace.speeds[-1] if moment.pace.speeds else 0.0)
             state = f"{holes} STAIRs with holes" if holes else "all STAIRs complete"
-            self._say(moment, f"{speed}, {state}, {moment.results:,} results: {verdict(moment)}")
+            self._say(moment, f"{speed}, {state}, {moment.verdict.results:,} results: {moment.verdict}")
 
     def end(self, moment: Moment) -> None:
         for line in closing(moment):
             self._line(line)
 
     def _say(self, moment: Moment, text: str) -> None:
-        self._line(f"{moment.elapsed:5.1f} s  {text}")
+        self._line(f"{moment.pace.elapsed:5.1f} s  {text}")
 
     def _line(self, text: str) -> None:
         print(text, file=self.file, flush=True)
@@ -171,16 +192,20 @@ class LiveView:
             self._words(moment) if ended else self._sums(moment),
         )
         title = "[bold]Eddy[/bold]: a join whose plan changes while it runs"
-        colour = "cyan" if not ended else "green" if moment.clean else "red"
+        colour = "cyan" if not ended else "green" if moment.verdict.clean else "red"
         return Panel(Group(*parts), title=title, border_style=colour, width=self._width, padding=(0, 1))
 
     def _facts(self, moment: Moment) -> Table:
         facts = Table.grid(padding=(0, 2))
         facts.add_column(style="dim", width=6)
         facts.add_column()
-        facts.add_row("feed", f"{moment.title} [dim]({moment.phase} of {moment.phases})[/dim]")
-        speed = Text(f"{millions(moment.speeds[-1]):<18}" if moment.speeds else " " * 18, style="bold")
-        facts.add_row("speed", speed + Text(spark(moment.speeds), style="cyan"))
+        facts.add_row(
+            "feed", f"{moment.phase.title} [dim]({moment.phase.number} of {moment.phase.count})[/dim]"
+        )
+        speed = Text(
+            f"{millions(moment.pace.speeds[-1]):<18}" if moment.pace.speeds else " " * 18, style="bold"
+        )
+        facts.add_row("speed", speed + Text(spark(moment.pace.speeds), style="cyan"))
         facts.add_row("change", Text(" " * 18 + marks(moment), style="yellow"))
         facts.add_row("plan", Text(moment.plan, style="bold yellow"))
         last = moment.changes[-1] if moment.changes else None
@@ -216,19 +241,19 @@ class LiveView:
 
     def _words(self, moment: Moment) -> Text:
         *words, last = closing(moment)
-        mark, colour = ("✓", "green") if moment.clean else ("✗", "red")
+        mark, colour = ("✓", "green") if moment.verdict.clean else ("✗", "red")
         return Text.assemble("\n".join(words), (f"\n{mark} {last}", f"bold {colour}"))
 
     def _sums(self, moment: Moment) -> Group:
-        style = "green" if moment.clean else "bold red"
+        style = "green" if moment.verdict.clean else "bold red"
         sums = Table.grid(expand=True)
         sums.add_column()
         sums.add_column(justify="right")
         sums.add_row(
-            Text.assemble((f"{moment.results:,} results  ", "bold"), (verdict(moment), style)),
+            Text.assemble((f"{moment.verdict.results:,} results  ", "bold"), (str(moment.verdict), style)),
             Text(f"{moment.bytes / 1e6:,.0f} MB", style="dim"),
         )
-        bar = ProgressBar(total=moment.seconds, completed=moment.elapsed, width=self._width - 4)
+        bar = ProgressBar(total=moment.pace.seconds, completed=moment.pace.elapsed, width=self._width - 4)
         return Group(sums, bar)
 
 
@@ -241,5 +266,5 @@ def spark(speeds: Sequence[float], width: int = 46) -> str:
 
 def marks(moment: Moment, width: int = 46) -> str:
     """A pointer under every bar in which the plan was changed."""
-    first = max(0, len(moment.speeds) - width)
-    return "".join("▲" if i in moment.marks else " " for i in range(first, len(moment.speeds)))
+    first = max(0, len(moment.pace.speeds) - width)
+    return "".join("▲" if i in moment.pace.marks else " " for i in range(first, len(moment.pace.speeds)))

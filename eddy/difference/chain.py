@@ -51,7 +51,7 @@ class States:
         return self.difference.nbytes
 
     def settle(self, budget: int) -> int:
-        """Settle up to so many holes, newest rows first; how many there were."""
+        """Settle up to ``budget`` holes, newest rows first; returns how many were settled."""
         before = self.difference.settled
         self.difference.settle(budget)
         return self.difference.settled - before
@@ -191,8 +191,8 @@ class Chain(PlanExecutor):
         raise NotImplementedError("what a chain makes is found for a batch at a time")
 
     def standing(self) -> NDArray[np.int64]:
-        """The results that stand, as row numbers of all streams."""
-        found = self._difference.standing()
+        """The live results, as row numbers of all streams."""
+        found = self._difference.results()
         rows = np.full((len(found), len(self.streams)), -1, np.int64)
         rows[:, self._numbers[0]] = found
         return rows

@@ -172,7 +172,7 @@ class Difference:
 
     # -- readers -------------------------------------------------------------------------------------------------
 
-    def standing(self) -> Int64s:
+    def results(self) -> Int64s:
         """The base rows that are results now."""
         rows, blockers, _ = self._store.judged()
         return rows[blockers == self.inner]
@@ -227,7 +227,7 @@ class Difference:
 
     @property
     def nbytes(self) -> int:
-        """Bytes held, slack included."""
+        """Bytes in use, slack included."""
         return self._store.nbytes + sum(array.nbytes for array in self._changes)
 
 

@@ -41,7 +41,7 @@ class Store:
 
     @property
     def nbytes(self) -> int:
-        """Bytes held, slack included."""
+        """Bytes in use, slack included."""
         return sum(array.nbytes for array in (*self.directory, *self.base, self.rings, self.table))
 
     @property

@@ -26,7 +26,7 @@ def process(state: EngineState, arrivals: Arrivals, results: bool = True) -> Res
 
 
 def _route(state: EngineState, arrivals: Arrivals, results: bool) -> Result:
-    executor, lowwater, ring = state.executor, state.lowwater, state.handout.ring
+    executor, lowwater, ring = state.executor, state.lowwater, state.recent.ring
     if state.budget is not None:
         executor.keep_to(state.budget, lambda: bytes_held(state))
     state.history.note(
@@ -41,7 +41,7 @@ def _route(state: EngineState, arrivals: Arrivals, results: bool) -> Result:
     state.batches += 1
     if not results:
         return state.output.nothing(state.fetch)
-    emitted = state.handout.give(state.output.of(executor, ring, state.streams, state.fetch))
+    emitted = state.recent.give(state.output.of(executor, ring, state.streams, state.fetch))
     state.results += len(emitted)
     state.changes.work(len(emitted))
     return emitted

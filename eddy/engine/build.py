@@ -12,7 +12,7 @@ from eddy.intake.intake import Intake
 from eddy.intake.lowwater import LowWater
 from eddy.intake.travel import Share
 from eddy.migration.migrations import Migrations
-from eddy.results.handout import Handout
+from eddy.results.recent import RecentResults
 from eddy.router.budget import Budget
 from eddy.state import EngineState, Options
 from eddy.steering.steering import Steering
@@ -51,7 +51,7 @@ def build(
         feedback=feedback,
         budget=None if options.memory is None else Budget(options.memory),
         access=access,
-        handout=Handout(access),
+        recent=RecentResults(access),
     )
     if share is not None and state.executor.routers:  # a set difference is never cut into parts
         state.output.number = lambda rows: numbers_in_whole(state.streams, rows)

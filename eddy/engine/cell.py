@@ -90,7 +90,7 @@ class Cell:
     def _take_from(self, before: int, arrivals: Arrivals) -> Result:
         """Take rows in, of which so many come before the slice."""
         state = self._state
-        state.handout.begin(state.streams, state.row_numbers.lows.tolist())
+        state.recent.begin(state.streams, state.row_numbers.lows.tolist())
         state.intake.accept(arrivals)
         parts = []
         for piece in _cut_at(arrivals, before, state.batch_length):
@@ -103,7 +103,7 @@ class Cell:
                 state.changes.work(0)
             before -= len(piece.streams)
         nothing = state.output.nothing(state.fetch)
-        return state.handout.give(Result.concat([nothing, *parts]))
+        return state.recent.give(Result.concat([nothing, *parts]))
 
     def migrate(self, plan: str) -> None:
         """Change the plan of this cell now. No row moves to another cell."""

@@ -84,7 +84,7 @@ class Drawing(Iterator[Result]):
             if state.drawing is not self or not self._ready:  # a handler has drawn them
                 return state.output.nothing(state.fetch)
             state.drawing = None
-            return state.handout.give(Result.concat(list(self._ready)))
+            return state.recent.give(Result.concat(list(self._ready)))
         finally:
             state.access.give()
 
@@ -159,7 +159,7 @@ def draw(state: EngineState, arrivals: Arrivals, max_rows: int) -> Generator[Any
             for result in _parts(state, max_rows):
                 made += len(result)
                 state.results += len(result)
-                state.handout.give(result)
+                state.recent.give(result)
                 result.contents.rows()  # the next part uses the ring again
                 yield result
             state.changes.work(made)
@@ -176,7 +176,7 @@ def draw(state: EngineState, arrivals: Arrivals, max_rows: int) -> Generator[Any
 
 def _parts(state: EngineState, max_rows: int) -> Iterator[Result]:
     """The results of a batch that was processed without them, in parts."""
-    for count, rows in state.executor.drawn(max_rows, state.handout.ring):
+    for count, rows in state.executor.drawn(max_rows, state.recent.ring):
         yield Result(Contents(state.query, count, rows, state.fetch, None, state.output.number))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from eddy.intake.intake import stored_columns
 from eddy.intake.lowwater_kernels import GIVEN
 from eddy.intake.travel import ROW, Share
-from eddy.migration.black_box import Box
+from eddy.migration.black_box import BlackBox
 from eddy.plan.compiler import Compiler
 from eddy.plan.difference_plan import Subtractions, parse_subtractions
 from eddy.plan.plan import Plan, connected_order, left_deep, parse_plan
@@ -108,9 +108,9 @@ class Factory:
             return SignedOutput(self.query, self.pool)
         return Output(self.query, self.pool)
 
-    def box(self, plan: Plan, firsts: Sequence[int]) -> Box:
+    def box(self, plan: Plan, firsts: Sequence[int]) -> BlackBox:
         """A plan as a black box whose streams begin with these rows."""
         streams = [self.stream(number, first) for number, first in enumerate(firsts)]
         executor = self.executor(streams, NoFeedback(), plan)
         executor.counting = True
-        return Box(streams, executor, np.array(firsts, np.int64))
+        return BlackBox(streams, executor, np.array(firsts, np.int64))

@@ -97,10 +97,10 @@ class FastPath:
     def _process(self, tables: PushTables, handles: list[int], held: list[Any], opened: bool) -> Taken | None:
         """Take a push in; where the policy is due in the middle of it and changes the plan, the rest is left."""
         state, parts = self._state, list[Result]()
-        handout, start = state.handout, time.perf_counter()
-        handout.make_way()
+        recent, start = state.recent, time.perf_counter()
+        recent.make_way()
         try:
-            if not tables.begin(handles, held, state.intake.now, handout.next_ring):
+            if not tables.begin(handles, held, state.intake.now, recent.next_ring):
                 wider = None if tables.fits() else _tables_of(state)  # tables with more room have been made
                 if wider is not None:
                     return self._process(wider, handles, held, opened)
@@ -108,10 +108,10 @@ class FastPath:
                 return None
             self._tables = tables
             before = tables.begun()
-            tables.make_room(handout.turn(before[0]))
+            tables.make_room(recent.turn(before[0]))
             if tables.shared:
                 self._note(tables, before, tables.events)
-            while not tables.finish(handout.ring):
+            while not tables.finish(recent.ring):
                 state.access.pause()
                 done = tables.done - tables.first
                 if done >= SEGMENT and state.steering.due_after(done):
@@ -144,12 +144,12 @@ class FastPath:
         state = self._state
         if not tables.shared:
             self._note(tables, before, stop)
-        result = state.output.of(state.executor, state.handout.ring, state.streams, state.fetch)
+        result = state.output.of(state.executor, state.recent.ring, state.streams, state.fetch)
         state.events += stop - tables.first
         state.batches += tables.portions(stop)
         state.results += result.count
         state.seconds += time.perf_counter() - start
-        return state.handout.give(result)
+        return state.recent.give(result)
 
     def _ask(self, part: Result) -> bool:
         """Ask the routing policy in the middle of a push, after ``part`` of its results; whether it may go on here."""

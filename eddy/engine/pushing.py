@@ -85,7 +85,7 @@ def take(
     state.access.take()
     try:
         state.steering.decide()
-        state.handout.begin(state.streams, state.row_numbers.lows.tolist())
+        state.recent.begin(state.streams, state.row_numbers.lows.tolist())
         state.intake.accept(arrivals)
         if max_rows is not None:
             if not fits:  # it is read after this call, when the caller may use his arrays again
@@ -116,7 +116,7 @@ def _pieces(
 
 def _whole(state: EngineState, parts: list[Result]) -> Result:
     """The results of a push, of which these are the parts."""
-    return parts[0] if len(parts) == 1 else state.handout.give(Result.concat(parts))
+    return parts[0] if len(parts) == 1 else state.recent.give(Result.concat(parts))
 
 
 def _piece(state: EngineState, piece: Arrivals, between: bool) -> Result:
@@ -148,4 +148,4 @@ def and_released(state: EngineState, result: Result) -> Result:
     if not released:
         return result
     state.results += sum(len(part) for part in released)
-    return state.handout.give(Result.concat([result, *released] if len(result) else released))
+    return state.recent.give(Result.concat([result, *released] if len(result) else released))

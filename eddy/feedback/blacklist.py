@@ -30,20 +30,20 @@ class Blacklist(Stair):
         self.meta[WAITING] = waiting
 
     def make_place(self, count: int) -> None:
-        """Have room for so many more entries."""
+        """Have room for ``count`` more entries."""
         wanted = self.tail - self.low + count
         if wanted > self.capacity:
             self.resize(power_of_two(wanted))
 
     def wake_all(self, marks: NDArray[np.int32]) -> Rows:
-        """All live rows that wait."""
+        """All live rows that wait; they wait no longer."""
         found = self.rows(marks)
         self.waiting = 0
         self._forget_if_empty()
         return found
 
     def wake_some(self, marks: NDArray[np.int32], count: int) -> Rows:
-        """Of the live rows that wait, those that are among so many of the oldest entries."""
+        """The live rows among the ``count`` oldest entries that wait; they wait no longer."""
         stop = min(self.tail, self.low + count)
         found = self.rows(marks, stop)
         self.meta[LOW] = stop  # an id below ends a chain

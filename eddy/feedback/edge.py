@@ -89,7 +89,7 @@ class Edge:
         return NANO * float(self.record.nanoseconds)
 
     def rest(self, batches: int) -> None:
-        """Judge nothing for so many batches."""
+        """Judge nothing for as many ``batches``."""
         self.resting = batches
         if batches:
             self.record.awake = 0
@@ -99,7 +99,7 @@ class Edge:
         """It has rested."""
         self.resting = 0
         self.record.awake = self.record.sure
-        self.review()
+        self.count_anew()
 
     def prepare(self, whole: bool) -> None:
         """Entries are judged unless it rests, or what they wait for has holes. ``whole``: no STAIR has any."""
@@ -117,12 +117,12 @@ class Edge:
         expect_at(self.address)
 
     def make_ready(self) -> None:
-        """The same, if it cannot take all that the STAIR has."""
+        """Make anew what is kept beside the STAIR, if it cannot take all that the STAIR has."""
         if not is_ready_at(self.address):
             self.renew()
 
     def suspend(self, rows: Rows, keys: Keys, flags: Flags, count: int) -> None:
-        """Let the entries wait that are flagged as lacking something, so many; their flags are cleared."""
+        """Let the ``count`` entries wait that are flagged as lacking something; their flags are cleared."""
         self.suspended += count
         self.blacklist.make_place(count)
         suspend_at(self.address, rows, keys, flags)
@@ -139,7 +139,7 @@ class Edge:
         self.resumed += len(found)
         return found
 
-    def review(self) -> None:
+    def count_anew(self) -> None:
         """What was counted has been seen to."""
         self.batches = self.judged = self.failed = self.returned = self.looked = 0
         self.record.nanoseconds = 0

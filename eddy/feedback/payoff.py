@@ -16,14 +16,14 @@ from stairs.holes import Keys
 
 SHARE, MANY = 0.05, 1 << 15
 """What a composite takes to make, store and look at, for each attribute of its key and one more, where all else that is
-done for an event takes 1; and twice as much where there would be so many of them that they are not in the cache.
+done for an event takes 1; and twice as much where there would be more than MANY of them: they are not in the cache.
 Measured with hash joins in batches of 1,024 events over windows of 600 to 12,000 rows."""
 
 DEAR = 32
 """How many times as much it takes by nested loops, where everything that comes looks at it, if there are few others."""
 
 UNUSUAL = 4
-"""A batch counts no more than so many times what is usual."""
+"""A batch counts no more than UNUSUAL times what is usual."""
 
 FADING = 1 / 16
 """Weight of the last batch."""
@@ -33,7 +33,7 @@ SAMPLE = 512
 
 
 def weight(attributes: int) -> float:
-    """What a composite takes whose key has so many attributes, where all else for an event takes 1."""
+    """What a composite takes whose key has as many ``attributes``, where all else for an event takes 1."""
     return SHARE * (1 + attributes)
 
 
@@ -44,7 +44,7 @@ class Payoff:
         self._seconds = self._work = 0.0
 
     def note(self, work: float, seconds: float) -> None:
-        """A batch, judging apart, took so long for so many events, or composites by their weights.
+        """A batch, judging apart, took as many ``seconds`` for ``work``: its events, and composites by their weights.
 
         What takes much longer than usual has had to wait for the processor.
         """

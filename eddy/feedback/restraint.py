@@ -27,10 +27,10 @@ FILLING = 64
 that are still to come, and have few to be spared."""
 
 LITTLE = 4
-"""Where only one row in so many would make a composite, its stream need not wait."""
+"""Where only one row in LITTLE would make a composite, its stream need not wait."""
 
 RARELY, PLAINLY = 16, 1.25
-"""It is plain where no more than one entry in so many that were judged was suspended, and where judging took so many
+"""It is plain where no more than one in RARELY entries that were judged was suspended, and where judging took PLAINLY
 times as long as would be spared if none of them came back."""
 
 
@@ -60,7 +60,7 @@ class Restraint:
     def consider(
         self, units: Sequence[Unit], lows: NDArray[np.int64], counts: NDArray[np.int64]
     ) -> list[tuple[Unit, Edge]]:
-        """A batch has begun, with such low-water rows, and so many rows before it: see to the edges.
+        """A batch has begun, with the low-water rows ``lows`` and the next rows ``counts``: see to the edges.
 
         Returns those that rest though something waits there: it is let go, little by little, since many rows at once
         would delay a batch and take much room.
@@ -83,7 +83,7 @@ class Restraint:
                 if edge.resting and edge.blacklist.waiting:
                     released.append((unit, edge))
         if awake and _is_round(max(edge.batches for _, edge in awake)):
-            self._look(awake)
+            self._review_due(awake)
         return released
 
     def rested(self, unit: Unit, edge: Edge) -> None:
@@ -96,8 +96,8 @@ class Restraint:
                 return
         edge.get_up()
 
-    def _look(self, awake: Sequence[tuple[Unit, Edge]]) -> None:
-        """See whether edges are to be reviewed: all that are awake, if together they plainly do not pay."""
+    def _review_due(self, awake: Sequence[tuple[Unit, Edge]]) -> None:
+        """Review the edges for which it is time: all that are awake, if together they plainly do not pay."""
         for unit, edge in awake:
             edge.worth = unit.worth(self._payoff.price)
         spent = sum(edge.seconds for _, edge in awake)
@@ -112,7 +112,7 @@ class Restraint:
         edge.patience = max(0, int(self._policy.rest(edge)))
         edge.rest(edge.patience)
         edge.period = FIRST if edge.resting else min(LAST, 2 * edge.period)
-        edge.review()
+        edge.count_anew()
 
 
 def _is_round(batches: int) -> bool:

@@ -27,31 +27,31 @@ class Revival:
     def __init__(self, router: Host) -> None:
         self._router, self._prober = router, router.prober
 
-    def rows(self, unit: Unit, numbers: NDArray[np.int32], marks: Marks) -> None:
+    def rows(self, unit: Unit, rows: NDArray[np.int32], marks: Marks) -> None:
         """Rows of a stream can be found again."""
-        unit.resumed += len(numbers)
-        numbers = np.ascontiguousarray(numbers)
-        reveal(unit.leaves, numbers)
-        self._reopen(unit, numbers)
+        unit.resumed += len(rows)
+        rows = np.ascontiguousarray(rows)
+        reveal(unit.leaves, rows)
+        self._reopen(unit, rows)
         if unit.path:
-            entries = self._entries(unit.path[0][1], numbers)
+            entries = self._entries(unit.path[0][1], rows)
             self._carry(unit, entries, entries.base, entries.tail, marks)
             self._prober.give(entries)
         for way in unit.ways:
-            self._lead(way, numbers, marks)
+            self._lead(way, rows, marks)
 
-    def _entries(self, hop: Hop, numbers: NDArray[np.int32]) -> Ring:
+    def _entries(self, hop: Hop, rows: NDArray[np.int32]) -> Ring:
         """These rows, about to take their first step."""
         own = hop.source
         assert isinstance(own, Stair)
         entries = self._prober.take(1)
-        entries.reserve(len(numbers))
-        copy_rows(own.state, numbers, entries.state)
+        entries.reserve(len(rows))
+        copy_rows(own.state, rows, entries.state)
         return entries
 
-    def _lead(self, way: list[tuple[Halt, Hop]], numbers: NDArray[np.int32], marks: Marks) -> None:
+    def _lead(self, way: list[tuple[Halt, Hop]], rows: NDArray[np.int32], marks: Marks) -> None:
         """Take rows to one STAIR, by way of rings of our own."""
-        entries = self._entries(way[0][1], numbers)
+        entries = self._entries(way[0][1], rows)
         for halt, hop in way:
             out = self._prober.take(halt.out.components) if halt is not way[-1][0] else halt.out
             first = out.tail
@@ -64,7 +64,7 @@ class Revival:
         stair.insert(first, stair.tail)
 
     def composites(self, unit: Unit, rows: Rows, marks: Marks) -> None:
-        """The same for composites, which are stored now."""
+        """Composites are stored now, and taken along."""
         stair = unit.stair
         assert stair is not None
         unit.resumed += len(rows)
@@ -75,11 +75,11 @@ class Revival:
         stair.insert(start, stair.tail)
         self._carry(unit, stair, start, stair.tail, marks)
 
-    def _reopen(self, unit: Unit, numbers: NDArray[np.int32]) -> None:
+    def _reopen(self, unit: Unit, rows: NDArray[np.int32]) -> None:
         """Holes are known by the rows of a leaf: those that come back must be passed once more."""
         assert unit.state is not None
         newest = int(self._router.moment.newest[unit.streams[0]])
-        behind = (np.int64(newest).astype(np.int32) - numbers).astype(np.uint32).astype(np.int64)
+        behind = (np.int64(newest).astype(np.int32) - rows).astype(np.uint32).astype(np.int64)
         leaves = {id(leaf) for leaf in unit.state.stairs.values()}
         for stair in self._router.every_stair:
             if stair.holes is not None and id(stair.carrier) in leaves:

@@ -1,4 +1,4 @@
-"""Suspension: what no consumer can use now is put by, and comes back when one can.
+"""Suspension: what no consumer can use now waits, and comes back when one can.
 
 Here is what happens between visits (`eddy.feedback.visits`): finding the edges of a plan, beginning and ending batches,
 and going on when the plan is changed.
@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from eddy.feedback.dropped import Dropped
 from eddy.feedback.edge import Edge
 from eddy.feedback.host import Host
-from eddy.feedback.late_suspension import suspend_late
 from eddy.feedback.payoff import Payoff
+from eddy.feedback.release import Release
 from eddy.feedback.restraint import Restraint
+from eddy.feedback.stored_rows import suspend_stored
 from eddy.feedback.unit import Tally, Unit
 from eddy.feedback.visits import Visits
 from eddy.feedback.wait_graph import Designer
-from eddy.feedback.waiting import Waiting
 from eddy.intake.intake import Part
 from eddy.plan.compiler import Streams
 from eddy.tracks.binding import Halt
@@ -34,12 +34,12 @@ from stairs.program_kernels import run
 if TYPE_CHECKING:
     from policies import Feedback
 
-LATE, SOME, SELDOM = 1, 32, 8
-"""Rows in the windows are judged again when one in so many of them is new, but not for fewer new rows than SOME; and
-not where that happens within SELDOM batches, since rows that leave their windows so soon need not be hidden before."""
+SHARE, SOME, SELDOM = 1, 32, 8
+"""Rows in the windows are judged again when one in SHARE of them is new, but not for fewer new rows than SOME; and not
+where that happens within SELDOM batches, since rows that leave their windows so soon need not be hidden before."""
 
 RELEASED, PART = 16, 256
-"""Of what waits at an edge that rests, so many entries come back with a batch, or one in so many if that is more. (More
+"""Of what waits at an edge that rests, RELEASED entries come back with a batch, or one in PART if that is more. (More
 at once would delay the batch, and make rings grow for good.)"""
 
 
@@ -62,7 +62,7 @@ class Suspension:
         self.clock = clock
         self.units: list[Unit] = []
         self.visits = Visits(router)
-        self._waiting = Waiting(self.visits, router.moment)
+        self._release = Release(self.visits, router.moment)
         self.former: dict[Streams, Tally] = {}
         """What was counted under plans that are gone, by the streams of the unit."""
         self._edges: list[Edge] = []
@@ -121,7 +121,7 @@ class Suspension:
 
     def prepare(self) -> None:
         """A batch is about to begin: see what plan there is, and whether anything is to be watched."""
-        self.look()
+        self.follow_plan()
         assert self._programs is not None
         track = self.router.tracks[-1]
         if self._asleep:
@@ -138,7 +138,7 @@ class Suspension:
         track.program = self._programs[self.watching]
         self.follow = self.visits.run if self.watching else run
 
-    def look(self) -> None:
+    def follow_plan(self) -> None:
         """See whether the plan is another: then what waits is judged under it when its stream is next visited."""
         track = self.router.tracks[-1]
         alone = self.router.alone
@@ -167,7 +167,7 @@ class Suspension:
             if unit.state is not None:
                 unit.state.suspended = partial(self.hidden, unit)
             elif unit.stair is not None:
-                unit.stair.forewarned = lambda: self._waiting.make_way(self.units)
+                unit.stair.forewarned = lambda: self._release.make_way(self.units)
                 unit.halt.visits = self.visits.visit(unit) if unit.edges else ()
         # Rows of other streams can be found from the beginning, as those of streams that are visited before.
         self._visited = frozenset(s for s, unit in self._rows.items() if unit.edges)
@@ -193,7 +193,7 @@ class Suspension:
 
     def suspended(self, unit: Unit, marks: NDArray[np.int32] | None = None) -> NDArray[np.int32]:
         """The rows of a stream that wait and are live at the marks, or when the last batch began."""
-        return self._waiting.rows(unit, marks)
+        return self._release.rows(unit, marks)
 
     def hidden(self, unit: Unit) -> NDArray[np.int32]:
         """The rows of a stream that nobody can find, though no filter has ruled them out."""
@@ -214,10 +214,10 @@ class Suspension:
             self.visits.judge_anew(unit, edge.wake_some(floor[0], count))
         self._since += 1
         if self._new > self._enough:
-            late = self._since >= SELDOM and self.visits.whole
-            self._new, self._since, self._enough = 0, 0, max(SOME, int((counts - lows).sum()) // LATE)
-            if late:
-                suspend_late(self.units, floor)
+            due = self._since >= SELDOM and self.visits.whole
+            self._new, self._since, self._enough = 0, 0, max(SOME, int((counts - lows).sum()) // SHARE)
+            if due:
+                suspend_stored(self.units, floor)
         self.visits.seconds += self.clock() - start
 
     @property
@@ -267,14 +267,14 @@ class Suspension:
         """Now and then: give memory back."""
         for edge in self._edges:
             edge.blacklist.review(self.router.moment.floor[0])
-        self._dropped.review(self.router.moment.floor[0])
+        self._dropped.forget_dead(self.router.moment.floor[0])
 
     # -- between batches -------------------------------------------------------------------------------------------
 
     def release(self, rows: bool) -> None:
         """Let composites wait no longer, nor, if ``rows``, any row."""
-        self._waiting.free_composites(self.units)
+        self._release.free_composites(self.units)
         if rows:
             if self.visits.pending:  # the plan was changed twice in a row
                 self.prepare()
-            self._waiting.free_rows(self.units)
+            self._release.free_rows(self.units)

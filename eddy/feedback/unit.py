@@ -27,7 +27,7 @@ STEADY = 32_768
 """Partners are counted again when no fewer rows have come: it takes about as long as a short batch."""
 
 SEEN = 4
-"""A fan-out is seen only where one entry in so many can be found: that of the last few says little."""
+"""A fan-out is seen only where one entry in SEEN can be found: that of the last few says little."""
 
 MILLION = 1_000_000
 """Kernels count weights in millionths."""
@@ -66,7 +66,7 @@ class Unit:
     path: list[tuple[Halt, Hop, NDArray[Any] | None]] = field(factory=list, init=False)
     """The STAIRs above, the hops by which its entries get there, and how they get their keys, if from leaves."""
     ways: list[list[tuple[Halt, Hop]]] = field(factory=list, init=False)
-    """The same where a plan has no tree: for each STAIR that has the stream, the hops that lead there from its rows."""
+    """Where a plan has no tree: for each STAIR that has the stream, the hops that lead there from its rows."""
     dearness: float = field(default=1.0, init=False)
     """How many times as much it takes while it is stored."""
     partners: Callable[[], float] | None = field(default=None, init=False)
@@ -132,7 +132,7 @@ class Unit:
         self.record.edges, self.record.edge_count = self.addresses.ctypes.data, len(self.edges)
 
     def make_place(self, count: int) -> None:
-        """Have room for so many entries that are woken; those that are there already stay."""
+        """Have room for ``count`` entries that are woken; those that are there already stay."""
         there = int(self.record.woken_count)
         grown = np.empty((power_of_two(count), len(self.streams)), np.int32)
         grown[:there] = self.woken[:there]
@@ -140,7 +140,7 @@ class Unit:
         self.record.woken, self.record.woken_room = grown.ctypes.data, len(grown)
 
     def worth(self, price: float) -> float:
-        """Seconds that an entry takes which can be found, where an event takes so many."""
+        """Seconds that an entry takes which can be found, where an event takes ``price`` seconds."""
         own = ROW if self.state is not None else self.weight * self.dearness
         if self.above is None:
             return price * own

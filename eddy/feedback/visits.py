@@ -98,7 +98,7 @@ class Visits:
         self._make_space(0)
 
     def _make_space(self, count: int) -> int:
-        """Have room at hand for so many entries."""
+        """Have room for ``count`` entries at hand."""
         n = power_of_two(count)
         self._flags, self._zeros = np.empty(n, np.uint8), np.zeros(n, np.int32)
         self._copies, self._wishes = np.empty((n, self._width), np.int32), np.empty(n, np.int64)

@@ -27,7 +27,7 @@ def feedback_statistics_of(
     query: Query, suspension: Suspension, lows: Longs, counts: Longs
 ) -> FeedbackStatistics:
     """The statistics of what waits, and of what has waited."""
-    suspension.look()
+    suspension.follow_plan()
     marks, names = lows.astype(np.int32), query.names
 
     def name(streams: Sequence[int]) -> str:

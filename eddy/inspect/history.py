@@ -20,11 +20,11 @@ from eddy.plan.difference_plan import Subtractions
 from eddy.plan.plan import Plan
 
 EVENTS = 1 << 20
-"""About so many events are remembered."""
+"""Events that are remembered, about."""
 LARGE = 256
-"""Batches of so many events are kept as they are. Smaller ones are gathered, up to twice as many events."""
+"""Batches of as many events are kept as they are. Smaller ones are gathered, up to twice as many events."""
 PLANS = 4096
-"""So many plan changes are remembered."""
+"""Plan changes that are remembered."""
 
 
 @define(eq=False)

@@ -24,48 +24,48 @@ PIECE = 512
 
 
 @define(eq=False)
-class Box:
-    """A plan that runs apart. What it is given waits until it is drained."""
+class BlackBox:
+    """A plan that runs apart. What it is given is queued until it is drained."""
 
     streams: list[StreamState]
     router: PlanExecutor
     firsts: NDArray[np.int64]
     """The first row of each stream that it may be given."""
     behind: int = field(default=0, init=False)
-    """Events that wait."""
-    _waiting: deque[Batch] = field(factory=deque, init=False)
-    _waiting_bytes: int = field(default=0, init=False)
+    """Events that are queued."""
+    _queue: deque[Batch] = field(factory=deque, init=False)
+    _queued_bytes: int = field(default=0, init=False)
 
     @property
     def nbytes(self) -> int:
-        """Its rows and its STAIRs, and what waits."""
-        rows = self._waiting_bytes + sum(stream.nbytes for stream in self.streams)
+        """Its rows and its STAIRs, and what is queued."""
+        rows = self._queued_bytes + sum(stream.nbytes for stream in self.streams)
         return rows + self.router.nbytes + sum(stair.nbytes for stair in self.router.every_stair)
 
     def codes_in_use(self) -> Iterator[Array]:
-        """The string codes of its rows, and of those that wait."""
+        """The string codes of its rows, and of those that are queued."""
         for stream in self.streams:
             yield from stream.payload.codes_in_use()
-        for batch in self._waiting:
+        for batch in self._queue:
             for part in batch.arrivals.parts:
                 for name, kind in self.streams[part.stream].payload.columns.items():
                     if kind.kind == "string":
                         yield part.columns[name].values
 
     def feed(self, batch: Batch) -> None:
-        self._waiting.append(batch)
+        self._queue.append(batch)
         self.behind += len(batch.arrivals.streams)
-        self._waiting_bytes += batch.nbytes
+        self._queued_bytes += batch.nbytes
 
     def drain(self, events: int | None = None) -> None:
-        """Process what waits, first come first served, until at least so many events are done; results are dropped."""
+        """Process what is queued, oldest first, until at least ``events`` are done (None: all); results are dropped."""
         done = 0
-        while self._waiting and (events is None or done < events):
-            batch = self._waiting.popleft()
+        while self._queue and (events is None or done < events):
+            batch = self._queue.popleft()
             self._process(batch)
             done += len(batch.arrivals.streams)
             self.behind -= len(batch.arrivals.streams)
-            self._waiting_bytes -= batch.nbytes
+            self._queued_bytes -= batch.nbytes
 
     def _process(self, batch: Batch) -> None:
         lows, firsts = np.maximum(batch.lows, self.firsts), self.firsts.astype(np.int32)
@@ -80,18 +80,18 @@ def history(streams: Sequence[StoredStream], lows: NDArray[np.int64]) -> Iterato
 
     All of them are live together, so what a plan makes of them does not depend on their order.
     """
-    counts, numbers = lows.copy(), np.arange(PIECE, dtype=np.int32)
+    counts, events = lows.copy(), np.arange(PIECE, dtype=np.int32)
     for stream in streams:
         s, first, stop = stream.number, int(lows[stream.number]), stream.payload.next_row
         rows = np.arange(first, stop)
         columns = {name: stream.payload.storage(name, rows) for name in stream.payload.columns}
         keys = {c: stream.stored_keys(c, first, len(rows)) for c in stream.classes}
         kept = stream.kept(first, len(rows))
-        whole = Part(s, columns, keys, None if kept.all() else kept, numbers)
+        whole = Part(s, columns, keys, None if kept.all() else kept, events)
         for start in range(0, len(rows), PIECE):
             n = min(PIECE, len(rows) - start)
             part = whole.take(slice(start, start + n))
-            part.events = numbers[:n]
+            part.events = events[:n]
             marks = np.broadcast_to(lows.astype(np.int32), (n, len(lows)))
             before = counts.copy()
             counts[s] += n

@@ -9,7 +9,7 @@ from attrs import define, field
 from numpy.typing import NDArray
 
 from eddy.errors import EddyError
-from eddy.migration.black_box import Box, history
+from eddy.migration.black_box import BlackBox, history
 from eddy.migration.hybrid import Hybrid, Task
 from eddy.migration.record import Chronicle
 from eddy.migration.takeover import expire, fork, merge, mirror, split, unfinished
@@ -31,7 +31,7 @@ class Change:
     chronicle: Chronicle
     _router: PlanExecutor
     _rows: RowNumbers
-    _new_box: Callable[[Plan, Sequence[int]], Box]
+    _new_box: Callable[[Plan, Sequence[int]], BlackBox]
     """Makes an empty box for a plan, whose streams begin with these rows."""
     batch: float = 0.0
     """Events of a batch, on average."""
@@ -41,8 +41,8 @@ class Change:
     """The next row of each stream when it began."""
     dropped: list[State] = field(factory=list, init=False)
     """STAIRs that nobody needs any more; their memory is given back with the next batch."""
-    boxed: Box | None = field(default=None, init=False)
-    adopted: Box | None = field(default=None, init=False)
+    boxed: BlackBox | None = field(default=None, init=False)
+    adopted: BlackBox | None = field(default=None, init=False)
     """A box that takes over."""
     last: int = field(default=0, init=False)
     since: tuple[NDArray[np.int64], int] = field(init=False)
@@ -85,7 +85,7 @@ class Change:
         else:
             self.shift()
 
-    def box(self, replay: bool) -> Box:
+    def box(self, replay: bool) -> BlackBox:
         lows = self._rows.lows.copy()
         self.boxed = self._new_box(self.plan, (lows if replay else self._rows.counts).tolist())
         for batch in history(self._router.streams, lows) if replay else ():

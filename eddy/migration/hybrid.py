@@ -72,7 +72,7 @@ def combine(old: RoutingTable, new: RoutingTable, cuts: Sequence[int], sharing: 
 
 
 def _apart(table: RoutingTable) -> RoutingTable:
-    """The same plan with composites of its own."""
+    """The plan of ``table`` with composites of its own."""
 
     def own(place: Out) -> Out:
         return evolve(place, former=True) if isinstance(place, StairId) and len(place.streams) > 1 else place

@@ -5,25 +5,24 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
-from eddy.errors import EddyError, PolicyError, StateError
-from eddy.faults import is_own, named, stopped
+from eddy.errors import EddyError, StateError
 from eddy.intake.batch import Batch
-from eddy.migration.black_box import Box
+from eddy.migration.black_box import BlackBox
 from eddy.migration.change import Change
 from eddy.migration.changes import PlanChanges
+from eddy.migration.held import HeldResults
 from eddy.migration.record import Chronicle
+from eddy.migration.technique import Technique
 from eddy.plan.plan import Plan
 from eddy.query.query import Query
-from eddy.results.handout import emit
 from eddy.results.result import Result
 from eddy.router.executor import PlanExecutor
 from eddy.statistics import MigrationStatistics
-from eddy.tracks.track import Track
 from eddy.values.types import Array
 from policies import Migration
-from stairs import Ring
 
 if TYPE_CHECKING:
     from eddy.state import EngineState
@@ -47,13 +46,6 @@ def check_technique(technique: Migration, query: Query, retractions: bool) -> No
         )
 
 
-def _outboxes(router: PlanExecutor) -> Iterator[tuple[Track, Ring]]:
-    """The tracks whose results wait, the oldest first, and where they are."""
-    for track in router.tracks:
-        if isinstance(track, Track) and track.role.outbox is not None:
-            yield track, track.role.outbox
-
-
 class Migrations(PlanChanges):
     """The plan changes of an engine with one router, or of one shard."""
 
@@ -62,10 +54,8 @@ class Migrations(PlanChanges):
         self._changes: list[Change] = []
         """Under way, oldest first."""
         self._log: deque[MigrationStatistics] = deque(maxlen=LOGGED)
-        self._held: list[tuple[Track, list[Result]]] = []
-        """Results that a track may not emit yet."""
-        self._released: list[Result] = []
-        """Results that need not be held any longer."""
+        self._held = HeldResults(state.query)
+        self._technique = Technique(state.options.migration, state.faults)
 
     @property
     def _router(self) -> PlanExecutor:
@@ -80,7 +70,7 @@ class Migrations(PlanChanges):
     @property
     def quiet(self) -> bool:
         """Whether no change is under way, and nothing is left of one to hand out."""
-        return not self._changes and not self._held and not self._released
+        return not self._changes and not self._held
 
     @property
     def nbytes(self) -> int:
@@ -100,7 +90,7 @@ class Migrations(PlanChanges):
 
     def check_none_held(self) -> None:
         """Refuse to go on where results would be lost."""
-        if self._held or self._released:
+        if self._held:
             raise StateError(
                 "results are held back, or were and are not given yet, and a snapshot has no place for them: "
                 "call settle(), which returns them, then save"
@@ -118,7 +108,8 @@ class Migrations(PlanChanges):
         self._changes.append(change)
         try:
             unchanged = lambda: self._router.tracks is tracks  # noqa: E731
-            call = self._begin_anyway if must else state.options.migration.begin
+            anyway = partial(self._technique.begin_anyway, unchanged=unchanged)
+            call = anyway if must else state.options.migration.begin
             self._pump(change, call, unchanged, "The plan is as it was")
         except BaseException as error:
             self._changes.remove(change)
@@ -128,17 +119,6 @@ class Migrations(PlanChanges):
         for other in self._changes[:-1]:
             other.boxed = None  # a black box for a plan that nobody wants any more
         return lambda: change.chronicle.seconds
-
-    def _begin_anyway(self, change: Change) -> None:
-        technique, tracks = self._state.options.migration, self._router.tracks
-        try:
-            technique.begin(change)
-        except Exception as error:
-            if not is_own(error):
-                raise
-            self._state.faults.note("migration", technique, error)
-            if self._router.tracks is tracks:
-                change.shift()
 
     def resume(self) -> None:
         """After loading a snapshot, composites are holes: that is a change under way, to the plan itself."""
@@ -162,11 +142,12 @@ class Migrations(PlanChanges):
                 change.boxed.feed(make())
 
     def work(self, results: int) -> None:
-        """A batch is done and has brought so many results."""
+        """A batch is done and has brought ``results`` results."""
         if self._changes:
             change = self._changes[-1]
             change.since = (self._changes[0].counts, self._changes[0].live)
-            change.note(len(self._router.marks), results, self._hold())
+            held = self._held.collect(self._router, self._state.fetch, self._state.output.number)
+            change.note(len(self._router.marks), results, held)
             change.dropped = []
             self._pump(change, self._state.options.migration.work)
 
@@ -178,30 +159,12 @@ class Migrations(PlanChanges):
             self._see(change, time.perf_counter() - start)
 
     def released(self) -> list[Result]:
-        """Results that need not be held any longer, once."""
-        if not self._released:
-            return []
-        released, self._released = self._released, []
-        return released
+        """Results that need not be held back any longer, each once."""
+        return self._held.take()
 
     def keep(self, results: list[Result]) -> None:
         """Results that were released, but nobody has taken them."""
-        self._released = results + self._released
-
-    def _hold(self) -> int:
-        """Put results by that a track may not emit yet; how many."""
-        state, router, count = self._state, self._router, 0
-        for track, outbox in _outboxes(router):
-            if len(outbox):
-                result = emit(state.query, router, outbox, state.fetch, state.output.number)
-                result.seal()
-                if all(of is not track for of, _ in self._held):
-                    self._held.append((track, []))
-                    self._held.sort(key=lambda held: router.tracks.index(held[0]))  # oldest first
-                next(parts for of, parts in self._held if of is track).append(result)
-                outbox.clear()  # each of them once, whoever asks again
-                count += len(result)
-        return count
+        self._held.put_back(results)
 
     def _pump(
         self,
@@ -210,19 +173,9 @@ class Migrations(PlanChanges):
         unchanged: Callable[[], bool] = lambda: False,
         so: str = "",
     ) -> None:
-        """Let the technique go on, and see what has come of it.
-
-        An error of its own is kept for the next push, unless nothing has changed so far: then it is raised.
-        """
-        start, technique = time.perf_counter(), self._state.options.migration
-        try:
-            call(change)
-        except Exception as error:
-            if not is_own(error):
-                raise error if unchanged() else stopped("migration", technique, error) from error
-            if unchanged():
-                raise PolicyError(f"{named('migration', technique, error)}. {so}") from error
-            self._state.faults.note("migration", technique, error)
+        """Let the technique go on, and see what has come of it; errors are dealt with as in `Technique.call`."""
+        start = time.perf_counter()
+        self._technique.call(change, call, unchanged, so)
         self._see(change, time.perf_counter() - start)
 
     def _see(self, change: Change, seconds: float) -> None:
@@ -231,28 +184,18 @@ class Migrations(PlanChanges):
         change.note_progress()
         if change.adopted is not None:
             self._adopt(change.adopted)
-        holding = {id(track) for track, _ in _outboxes(self._router)}
-        while self._held and id(self._held[0][0]) not in holding:
-            self._released += self._held.pop(0)[1]
-        done = self._is_done(change)
+        self._held.release(self._router)
+        done = self._technique.is_done(change)
         for other in list(self._changes):
             if done or (other is not self._changes[-1] and other.superseded):
                 other.chronicle.end(self._state.events)
                 self._log.append(other.chronicle.statistics())
                 self._changes.remove(other)
 
-    def _is_done(self, change: Change) -> bool:
-        technique = self._state.options.migration
-        try:
-            return technique.done(change)
-        except Exception as error:
-            self._state.faults.note("migration", technique, error)
-            return not change.running
-
-    def _adopt(self, box: Box) -> None:
+    def _adopt(self, box: BlackBox) -> None:
         """Another plan takes over with rows of its own."""
         state = self._state
-        state.handout.seal()
+        state.recent.seal()
         box.router.succeed(self._router)
         box.router.newest = state.row_numbers.counts.copy()
         box.router.attend(state.feedback, self._router.suspension)

@@ -6,7 +6,7 @@ import time
 
 from attrs import define, field
 
-from eddy.migration.black_box import Box
+from eddy.migration.black_box import BlackBox
 from eddy.plan.plan import Plan
 from eddy.router.executor import PlanExecutor
 from eddy.statistics import MigrationStatistics, TrackStatistics
@@ -55,7 +55,7 @@ class Chronicle:
             self._output_at = now
 
     def end(self, events: int) -> None:
-        """It is over, after so many events."""
+        """It is over, after ``events`` events of the engine."""
         self.ended, self._ended_at = events, time.time()
         self._wait(True)
 
@@ -65,7 +65,7 @@ class Chronicle:
         if self._before is None:
             self._before = self._now
 
-    def measure(self, router: PlanExecutor, box: Box | None) -> None:
+    def measure(self, router: PlanExecutor, box: BlackBox | None) -> None:
         """See how large it all is, and what runs side by side."""
         self.count(router)
         if box is not None:

@@ -1,6 +1,6 @@
 """Results: what a push returns, and until when it reads the engine.
 
-`Result`, `Handout`, outputs (plain, signed, grouped), and withdrawals.
+`Result`, `RecentResults`, outputs (plain, signed, grouped), and withdrawals.
 
 May import: query, store, router, aggregate.
 """

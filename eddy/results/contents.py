@@ -43,7 +43,7 @@ class Contents:
     """The columns of an aggregate by name, under which ``columns`` has them; None for a join."""
     columns: dict[Place, Column] = field(factory=dict)
     """Those that were read."""
-    known_sign: Array | None = None
+    known_sign: Array | None = field(default=None, init=False)
     """The signs, once they were read."""
     _rows: Array | None = field(init=False, default=None)
     _by_stream: dict[str, Array] = field(init=False, factory=dict)
@@ -60,7 +60,9 @@ class Contents:
         """Columns that are ready, in the order of ``types``; all rows are new unless ``sign`` is given."""
         count = len(columns[next(iter(types))])
         places = {(name, name): columns[name] for name in types}
-        return Contents(query, count, None, None, types=dict(types), columns=places, known_sign=sign)
+        found = Contents(query, count, None, None, types=dict(types), columns=places)
+        found.known_sign = sign
+        return found
 
     @property
     def known_rows(self) -> Array | None:
@@ -134,9 +136,8 @@ class Contents:
         """Some of the rows, which were materialised."""
         columns = {place: column.take(here) for place, column in self.columns.items()}
         sign = self.sign()[here]
-        piece = Contents(
-            self.query, len(sign), None, None, types=self.types, columns=columns, known_sign=sign
-        )
+        piece = Contents(self.query, len(sign), None, None, types=self.types, columns=columns)
+        piece.known_sign = sign
         if self.types is None:
             piece.give_rows(self.rows()[here])
         return piece

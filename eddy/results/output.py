@@ -19,7 +19,7 @@ from eddy.values.types import Array, Column
 
 if TYPE_CHECKING:
     from eddy.difference.chain import Chain
-    from eddy.results.withdrawals import Standing
+    from eddy.results.withdrawals import LiveResults
 
 
 class Output:
@@ -44,7 +44,7 @@ class Output:
         return Result(Contents(self.query, 0, lambda: rows, fetch))
 
     def restore(self, rows: Array, streams: Sequence[StoredStream]) -> None:
-        """These are all results that stand, after a restart."""
+        """``rows`` are all live results, after a restart."""
 
     def codes_in_use(self) -> Iterator[Array]:
         """String codes that are still needed."""
@@ -62,13 +62,13 @@ class SignedOutput(Output):
 
     def __init__(self, query: Query, pool: StringPool) -> None:
         super().__init__(query, pool)
-        self._standing: Standing | None = None
+        self._live_results: LiveResults | None = None
         if query.base is None:  # a set difference finds its withdrawals itself
             from eddy.results.withdrawals import (
-                Standing,  # its kernels are compiled only where they are needed
+                LiveResults,  # its kernels are compiled only where they are needed
             )
 
-            self._standing = Standing(len(query.names))
+            self._live_results = LiveResults(len(query.names))
 
     def of(self, router: Executor, ring: int, streams: Sequence[StoredStream], fetch: Fetch) -> Result:
         rows, signs, _ = self._changes(router, ring)
@@ -78,22 +78,22 @@ class SignedOutput(Output):
         self, router: Executor, ring: int
     ) -> tuple[NDArray[np.int64], NDArray[np.int8], NDArray[np.int32]]:
         """Row numbers of all streams, signs and events of the batch."""
-        if self._standing is None:
+        if self._live_results is None:
             found, signs, events = cast("Chain", router).changes
             rows = np.full((len(found), len(self.query.names)), -1, np.int64)
             rows[:, self.query.names.index(self.query.base or "")] = found
             return rows, signs, events
         found, events = router.signed(ring)
-        changes = self._standing.step(found, events, router.marks, router.newest)
+        changes = self._live_results.step(found, events, router.marks, router.newest)
         return changes.rows, changes.signs, changes.events
 
     def restore(self, rows: Array, streams: Sequence[StoredStream]) -> None:
-        if self._standing is not None:
-            self._standing.restore(rows)
+        if self._live_results is not None:
+            self._live_results.restore(rows)
 
     @property
     def nbytes(self) -> int:
-        return 0 if self._standing is None else self._standing.nbytes
+        return 0 if self._live_results is None else self._live_results.nbytes
 
 
 class GroupedOutput(SignedOutput):

@@ -1,4 +1,4 @@
-"""The results of one push: counted at once, materialised late, and only the selected columns.
+"""The results of one push: counted at once, materialised when asked for, and only the selected columns.
 
 What a result shows is found when it is asked for, in arrays of the engine (`Contents`), which only its `Access` allows.
 So a result may be read at any time, in any thread.
@@ -121,7 +121,7 @@ class Result:
         self.access = None  # nothing is left to wait for, and a lock cannot be pickled
 
     def pieces(self, size: int) -> Iterator[Result]:
-        """The same rows in results of at most `size` rows each."""
+        """These rows in results of at most `size` rows each."""
         if size < 1:
             raise EddyError(f"pieces takes a number of rows of at least 1, not {size}")
         self.seal()

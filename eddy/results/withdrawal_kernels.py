@@ -1,4 +1,4 @@
-"""Loops over the standing results of a join. No checks: see `standing`.
+"""Loops over the live results of a join. No checks: see `withdrawals`.
 
 Results lie in blocks of WIDTH, in the order of their emission, stream by stream within a block, so that the rows of
 one stream are next to each other. Above the blocks is a tree: a node knows the oldest row of each stream in its
@@ -11,22 +11,13 @@ the stream's next row will have: a row is dead at an event if it is older than t
 from __future__ import annotations
 
 import numpy as np
-from numba import int32, int64, types, uint8, uint32, void
+from numba import int32, int64, types, uint32, void
 
+from eddy.results.withdrawal_layout import BATCH, DEATHS, STORE
 from stairs.kernel import kernel, part
 
 SHIFT = 5
 WIDTH = 1 << SHIFT
-
-STORE = types.Tuple((uint32[:, :, ::1], uint8[::1], uint32[:, ::1], int64[::1]))
-"""Rows [block, stream, place], how many places of each block are filled, nodes, where each level of nodes starts."""
-
-BATCH = types.Tuple((uint32[:, ::1], uint32[::1], uint32[::1], int32[:, ::1], int64[::1]))
-"""Marks [event, stream], next row of each stream, the age of each stream's last mark (what is older is dead), and
-the chart of the marks with the shift of each stream: see `draw`."""
-
-DEATHS = types.Tuple((uint32[:, ::1], int32[::1]))
-"""Rows of the dead in the order of their emission, and the event at which each died."""
 
 
 @part
@@ -37,7 +28,7 @@ def _age(newest, row):
 @part
 def _end(batch, c, row, stop):
     """The first event before `stop` at which a row of stream c is dead; `stop` if there is none."""
-    marks, newest, _, chart, shifts = batch
+    marks, newest, chart, shifts = batch.marks, batch.newest, batch.chart, batch.shifts
     age, first = _age(newest[c], row), _age(newest[c], marks[0, c])
     if age > first:
         return 0
@@ -62,7 +53,8 @@ def draw(batch):
     The shift is the least for which the rows that die in the batch have their place: mostly 0, and nothing is left to
     search. A chart of one bucket, for few deaths, leaves it all to the search.
     """
-    marks, newest, reach, chart, shifts = batch
+    marks, newest, reach = batch.marks, batch.newest, batch.reach
+    chart, shifts = batch.chart, batch.shifts
     events, buckets = marks.shape[0], chart.shape[1] - 1
     if buckets == 1:
         chart[:, 0], chart[:, 1], shifts[:] = 0, events, 32
@@ -95,7 +87,7 @@ def find(store, used, newest, reach, stale):
 
     The walk goes from block to block, and from where it stands over as much at once as the tree says is live.
     """
-    _, _, nodes, starts = store
+    nodes, starts = store.nodes, store.starts
     top = starts.shape[0] - 1
     found, block = 0, 0
     while block < used:
@@ -118,9 +110,9 @@ def withdraw(store, stale, batch, deaths):
     Which of them die cannot be foreseen, so there is no branch on it: whatever is written for a result that turns out
     to be of the other sort is written over by the next one.
     """
-    records, filled, nodes, _ = store
-    marks, newest, reach, _, _ = batch
-    dead, ends = deaths
+    records, filled, nodes = store.records, store.filled, store.nodes
+    marks, newest, reach = batch.marks, batch.newest, batch.reach
+    dead, ends = deaths.rows, deaths.events
     n, events = newest.shape[0], marks.shape[0]
     end, places = np.empty(WIDTH, np.int64), np.empty(WIDTH + 1, np.int64)
     died = 0
@@ -156,8 +148,8 @@ def outlive(rows, batch, died, deaths, kept):
 
     A new result is live at its own event, so the first event at which it is dead comes after that.
     """
-    marks, newest, reach, _, _ = batch
-    dead, ends = deaths
+    marks, newest, reach = batch.marks, batch.newest, batch.reach
+    dead, ends = deaths.rows, deaths.events
     count = 0
     for i in range(rows.shape[0]):
         end = marks.shape[0]
@@ -179,7 +171,7 @@ def outlive(rows, batch, died, deaths, kept):
 @kernel(int64(STORE, int64, int64[:, ::1], int32[::1]))
 def append(store, used, rows, kept):
     """Put new results behind the others; returns how many blocks are used now."""
-    records, filled, _, _ = store
+    records, filled = store.records, store.filled
     i = 0
     while i < kept.shape[0]:
         if used == 0 or filled[used - 1] == WIDTH:
@@ -197,9 +189,9 @@ def append(store, used, rows, kept):
 
 
 @kernel(void(STORE, int64, int32[::1], uint32[::1]))
-def settle(store, used, changed, newest):
+def update_nodes(store, used, changed, newest):
     """Bring the nodes of the changed blocks up to date, and those above them. `changed` ascends, and is overwritten."""
-    records, filled, nodes, starts = store
+    records, filled, nodes, starts = store.records, store.filled, store.nodes, store.starts
     for block in changed:
         for c in range(newest.shape[0]):
             oldest = uint32(0)
@@ -229,8 +221,7 @@ def pack(store, used, target):
 
     Nothing is overwritten before it is read: in front of a result there are at most as many places as now.
     """
-    records, filled, _, _ = store
-    to, filled_to, _, _ = target
+    records, filled, to, filled_to = store.records, store.filled, target.records, target.filled
     block, place = 0, 0
     for b in range(used):
         i, count = 0, int64(filled[b])
@@ -254,15 +245,15 @@ def pack(store, used, target):
         int64[:, ::1], int32[::1], DEATHS, int64[::1], int64[::1], int64[:, ::1], types.int8[::1], int32[::1]
     )
 )
-def interleave(rows, born, deaths, newest, places, out_rows, out_signs, out_events):
+def interleave(rows, events, deaths, newest, places, out_rows, out_signs, out_events):
     """Deaths and new results by event, deaths first. `places` are zeros, one more than there are events.
 
     Both come in the order of emission, so counting them by event is all the sorting there is.
     """
-    dead, ends = deaths
+    dead, ends = deaths.rows, deaths.events
     for end in ends:
         places[end + 1] += 1
-    for event in born:
+    for event in events:
         places[event + 1] += 1
     for event in range(1, places.shape[0]):
         places[event] += places[event - 1]
@@ -272,9 +263,9 @@ def interleave(rows, born, deaths, newest, places, out_rows, out_signs, out_even
         for c in range(newest.shape[0]):
             out_rows[to, c] = newest[c] - int64(_age(uint32(newest[c]), dead[i, c]))
         out_signs[to], out_events[to] = -1, ends[i]
-    for i in range(born.shape[0]):
-        to = places[born[i]]
-        places[born[i]] += 1
+    for i in range(events.shape[0]):
+        to = places[events[i]]
+        places[events[i]] += 1
         for c in range(newest.shape[0]):
             out_rows[to, c] = rows[i, c]
-        out_signs[to], out_events[to] = 1, born[i]
+        out_signs[to], out_events[to] = 1, events[i]

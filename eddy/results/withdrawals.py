@@ -1,4 +1,4 @@
-"""The results of a join that stand, and which of them an event withdraws."""
+"""The results of a join whose rows are all live, and which of them an event withdraws."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from attrs import define, field, frozen
 
 from eddy.results import withdrawal_kernels as kernels
 from eddy.results.withdrawal_kernels import WIDTH
+from eddy.results.withdrawal_layout import Batch, Deaths, Store
 
 Int8s = npt.NDArray[np.int8]
 Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]
-Uint32s = npt.NDArray[np.uint32]
-Store = tuple[Uint32s, npt.NDArray[np.uint8], Uint32s, Int64s]
 
 _FEWEST_BLOCKS = 32
 
@@ -28,14 +27,14 @@ class Signed:
 
 
 @define(eq=False, init=False)
-class Standing:
+class LiveResults:
     """The results whose rows are all live, in the order of their emission.
 
     A result ends with the first of its rows, and nobody knows beforehand which that will be. So the results lie in
     blocks, under a tree that knows the oldest row of each stream below each of its nodes: a batch looks only at blocks
     in which something dies, and at the few nodes above them. What it costs goes with what comes and goes, not with
-    what stands. Holes that the dead leave are closed when room is needed, or when they would be too much of the whole:
-    a place is held for at most 1.75 times the results that stand.
+    what is live. Gaps that the dead leave are closed when room is needed, or when they would be too much of the whole:
+    there are places for at most 1.75 times the live results.
     """
 
     _streams: int
@@ -63,16 +62,16 @@ class Standing:
         reach = next_rows - cut[-1]
         stale = np.empty(self._used, np.int32)
         stale = stale[: kernels.find(self._store, self._used, next_rows, reach, stale)]
-        most = int(self._store[1][stale].sum()) + len(rows)
+        most = int(self._store.filled[stale].sum()) + len(rows)
         buckets = len(marks) if most > len(marks) else 1
         chart = np.empty((self._streams, buckets + 1), np.int32)
-        batch = cut, next_rows, reach, chart, np.empty(self._streams, np.int64)
+        batch = Batch(cut, next_rows, reach, chart, np.empty(self._streams, np.int64))
         kernels.draw(batch)
-        dead, ends = np.empty((most, self._streams), np.uint32), np.empty(most, np.int32)
-        died = kernels.withdraw(self._store, stale, batch, (dead, ends))
+        deaths = Deaths(np.empty((most, self._streams), np.uint32), np.empty(most, np.int32))
+        died = kernels.withdraw(self._store, stale, batch, deaths)
         self._count -= died
         kept = np.empty(len(rows), np.int32)
-        kept = kept[: kernels.outlive(rows, batch, died, (dead, ends), kept)]
+        kept = kept[: kernels.outlive(rows, batch, died, deaths, kept)]
         self._append(rows, kept, stale)
         died += len(rows) - len(kept)
         if not died:
@@ -81,21 +80,21 @@ class Standing:
         signed = Signed(
             np.empty((many, self._streams), np.int64), np.empty(many, np.int8), np.empty(many, np.int32)
         )
-        places, deaths = np.zeros(len(marks) + 1, np.int64), (dead[:died], ends[:died])
+        places, deaths = np.zeros(len(marks) + 1, np.int64), Deaths(deaths.rows[:died], deaths.events[:died])
         kernels.interleave(
             rows, events, deaths, self._newest, places, signed.rows, signed.signs, signed.events
         )
         return signed
 
     def restore(self, rows: Int64s) -> None:
-        """Stand where another stood that gave these `rows`."""
+        """Go on where another was that has given `rows`, all of which are live."""
         self._store, self._used, self._count = _store(_FEWEST_BLOCKS, self._streams), 0, 0
         self._newest = rows.max(axis=0, initial=-1) + 1
         self._append(np.ascontiguousarray(rows), np.arange(len(rows), dtype=np.int32), np.empty(0, np.int32))
 
     @property
     def nbytes(self) -> int:
-        """Bytes held, holes and slack included."""
+        """Bytes in use, gaps and slack included."""
         return sum(array.nbytes for array in self._store)
 
     def _append(self, rows: Int64s, kept: Int32s, changed: Int32s) -> None:
@@ -106,11 +105,11 @@ class Standing:
         self._used = kernels.append(self._store, self._used, rows, kept)
         self._count += len(kept)
         changed = np.concatenate([changed, np.arange(first, self._used, dtype=np.int32)])
-        kernels.settle(self._store, self._used, changed, self._newest.astype(np.uint32))
+        kernels.update_nodes(self._store, self._used, changed, self._newest.astype(np.uint32))
 
     def _make_room(self, more: int) -> bool:
-        """See that so many fit behind the others, and that no more is held than said above; whether it took packing."""
-        blocks, need = len(self._store[1]), -(-(self._count + more) // WIDTH)
+        """See that `more` results fit behind the others, in no more memory than said above; whether it took packing."""
+        blocks, need = len(self._store.filled), -(-(self._count + more) // WIDTH)
         large = blocks > _FEWEST_BLOCKS and 4 * blocks > 7 * need
         if self._used * WIDTH + more <= blocks * WIDTH and not large:
             return False
@@ -123,11 +122,11 @@ class Standing:
 
 
 def _store(blocks: int, streams: int) -> Store:
-    """Room for so many blocks, and the tree above them; its top level is at most as wide as a block."""
+    """Room for `blocks` blocks, and the tree above them; its top level is at most as wide as a block."""
     levels = [blocks]
     while levels[-1] > WIDTH:
         levels.append(-(-levels[-1] // WIDTH))
-    return (
+    return Store(
         np.empty((blocks, streams, WIDTH), np.uint32),
         np.zeros(blocks, np.uint8),
         np.empty((sum(levels), streams), np.uint32),

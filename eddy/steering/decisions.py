@@ -33,7 +33,7 @@ class Decision:
     before: float | None = field(eq=False)
     """Measured seconds an event, from the last time that the policy was asked to this one."""
     after: float | None = field(default=None, eq=False)
-    """The same from the change to the next one, or to now; what the migration itself takes is part of it."""
+    """Measured seconds an event from the change to the next one, or to now; what the migration takes is part of it."""
     migration: float | None = field(default=None, eq=False)
     """Seconds that the migration technique took for itself."""
 

@@ -2,18 +2,55 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numba as nb
 import numpy as np
 
 from stairs.hashing import bucket_of, salted, share_of
 from stairs.kernel import kernel, part
 from stairs.layout import LONGS, NEXT, SHIFT
+from stairs.lowlevel import struct
+from stairs.lowlevel.struct import LONG
 from stairs.program_kernels import state_at
 from stairs.sample_kernels import key_at
 
-BASE, SOURCE, FROM, TARGET, TO = range(5)
-"""Of a pair: the leaf that knows which rows can be found at all, the one with the keys of the rows, its stream, the
-leaf in which they are looked up, and its stream; leaves by the address of their meta."""
+PAIR = np.dtype(
+    [
+        ("base", LONG),  # the leaf that knows which rows can be found at all, by the address of its meta
+        ("source", LONG),  # the leaf with the keys of the rows
+        ("from_stream", LONG),  # their stream
+        ("target", LONG),  # the leaf in which they are looked up
+        ("to_stream", LONG),  # its stream
+    ]
+)
+"""A pair of streams."""
+
+FOUND = np.dtype(
+    [
+        ("taken", np.float64),  # rows that were looked up
+        ("total", np.float64),  # what they found
+        ("squares", np.float64),  # the sum of the squares of that
+    ]
+)
+"""What is told of a pair."""
+
+
+class Limits(NamedTuple):
+    """When to stop looking up rows."""
+
+    few: int
+    """Rows that are looked up."""
+    many: int
+    """Rows that are looked up if the first have found hardly anything."""
+    hardly: int
+    """Matches that are more than that."""
+    enough: int
+    """Matches after which no row more is looked up."""
+
+
+PAIRS, FOUNDS = (nb.types.Array(struct.kind(line), 1, "C") for line in (PAIR, FOUND))
+LIMITS = nb.types.NamedUniTuple(nb.int64, 4, Limits)
 
 
 @part
@@ -23,21 +60,21 @@ def drawn(seed, number, below):
 
 
 @kernel(
-    nb.void(nb.int64[:, ::1], nb.int64, LONGS, LONGS, LONGS, nb.float64[:, ::1]),
+    nb.void(PAIRS, nb.int64, LONGS, LONGS, LIMITS, FOUNDS),
     makes_arrays=True,
 )
 def count_pairs(pairs, seed, lows, counts, limits, found):
-    """For each pair the rows that were looked up, what they found, and the sum of the squares of that.
+    """Look up rows of the one stream of each pair in the other; ``found`` tells what they find.
 
-    Rows are drawn by chance, from ``seed``, where not all are taken. ``limits``: rows that are looked up; how many if
-    these find less than the third number; matches that are enough.
+    Rows are drawn by chance, from ``seed``, where not all are taken. ``lows`` and ``counts`` have the low-water row and
+    the next row of each stream.
     """
-    few, many, hardly, enough = limits[0], limits[1], limits[2], limits[3]
+    few, many, hardly, enough = limits.few, limits.many, limits.hardly, limits.enough
     for p in range(pairs.shape[0]):
-        base, source = state_at(pairs[p, BASE])[0], state_at(pairs[p, SOURCE])[0]
-        records, heads, _, meta = state_at(pairs[p, TARGET])
-        low, live = lows[pairs[p, FROM]], counts[pairs[p, FROM]] - lows[pairs[p, FROM]]
-        mask, shift, floor = records.shape[0] - 1, meta[SHIFT], np.int32(lows[pairs[p, TO]])
+        base, source = state_at(pairs[p].base)[0], state_at(pairs[p].source)[0]
+        records, heads, _, meta = state_at(pairs[p].target)
+        low, live = lows[pairs[p].from_stream], counts[pairs[p].from_stream] - lows[pairs[p].from_stream]
+        mask, shift, floor = records.shape[0] - 1, meta[SHIFT], np.int32(lows[pairs[p].to_stream])
         size = few
         total, squares, taken = 0, 0.0, 0
         while taken < min(size, live) and total < enough:
@@ -54,4 +91,4 @@ def count_pairs(pairs, seed, lows, counts, limits, found):
                 squares += np.float64(matches) * matches
             if taken == size and size == few and total < hardly:
                 size = many
-        found[p, 0], found[p, 1], found[p, 2] = taken, total, squares
+        found[p].taken, found[p].total, found[p].squares = taken, total, squares

@@ -12,16 +12,15 @@ blacklists count as rows that find nothing and that nobody finds, as those do th
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from eddy.access import Access
 from eddy.errors import EddyError
 from eddy.plan.compiler import Compiler, Key, Place, StairId, Step
-from eddy.steering.pair_kernels import count_pairs
+from eddy.steering.pair_kernels import FOUND, PAIR, Limits, count_pairs
 from eddy.store.stream import StreamState
 from eddy.tracks.bands import holds
 from eddy.tracks.theta import Theta
@@ -128,13 +127,11 @@ class Sampler:
             for (a, b), key in joined.items()
         ]
         if jobs:
-            limits = np.array(
-                (SAMPLE // 2, WIDE // 4, HARDLY // 2, ENOUGH // 2)
-            )  # each is seen from two sides
+            limits = Limits(SAMPLE // 2, WIDE // 4, HARDLY // 2, ENOUGH // 2)  # each is seen from two sides
             first, events = self._seed
             seed = (first * 0x2545F4914F6CDD1D + events) & 0x7FFFFFFFFFFFFFFF
-            table = np.array([job for _, job in jobs], np.int64)
-            told = np.empty((len(jobs), 3))
+            table = np.array([job for _, job in jobs], PAIR)
+            told = np.empty(len(jobs), FOUND)
             count_pairs(table, seed, self._lows, self._counts, limits, told)
             for ((a, b), _), (taken, total, squares) in zip(jobs, told.tolist(), strict=True):
                 if taken:
@@ -297,54 +294,3 @@ class Sampler:
         at = np.arange(len(which)) % max(1, len(chosen))
         which, at = which[linked[at]], at[linked[at]]
         return which, chosen[at], trail.weight * self._live(target) / max(1, each)
-
-
-class Sampling:
-    """Samples an engine's rows as they are when it is asked, in whatever thread that is.
-
-    ``make`` makes a sampler of the rows as they are, which serves until there is another ``moment``.
-    """
-
-    def __init__(self, access: Access, moment: Callable[[], object], make: Callable[[], Sampler]) -> None:
-        self._access, self._moment, self._make = access, moment, make
-        self._made = moment(), make()
-
-    def sample(self, start: str, path: Sequence[str]) -> tuple[float, ...]:
-        """As `Sampler.sample`."""
-        return self._access.ask(lambda: self._now().sample(start, path))
-
-    def pairs(self, wanted: Collection[tuple[str, str]] | None = None) -> dict[tuple[str, str], Fan]:
-        """As `Sampler.pairs`."""
-        return self._access.ask(lambda: self._now().pairs(wanted))
-
-    def distinct(self, stream: int, c: int) -> int:
-        """As `Sampler.distinct`."""
-        return self._access.ask(lambda: self._now().distinct(stream, c))
-
-    def _now(self) -> Sampler:
-        moment = self._moment()
-        if moment != self._made[0]:  # rows that it knows of may be gone, and others in their places
-            self._made = moment, self._make()
-        return self._made[1]
-
-
-class Distinct(Mapping[tuple[str, int], int]):
-    """Distinct values by stream and key class, counted when somebody asks."""
-
-    def __init__(
-        self, known: Mapping[tuple[str, int], tuple[int, int]], count: Callable[[int, int], int]
-    ) -> None:
-        self._known = known
-        self._count = count
-
-    def __getitem__(self, key: tuple[str, int]) -> int:
-        return self._count(*self._known[key])
-
-    def __iter__(self) -> Iterator[tuple[str, int]]:
-        return iter(self._known)
-
-    def __len__(self) -> int:
-        return len(self._known)
-
-    def __repr__(self) -> str:
-        return repr(dict(self))

@@ -180,7 +180,7 @@ class Steering:
         self.frozen = frozen
 
     def resume(self, decided: int) -> None:
-        """A snapshot was loaded, made when the policy had last been asked so many events after the beginning."""
+        """A snapshot was loaded, made when the policy had last been asked after ``decided`` events."""
         self.decided, self._again = decided, 0
         self.watch = Watch(self._state)
 

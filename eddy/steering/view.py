@@ -14,7 +14,8 @@ from eddy.plan.compiler import Place, StairId
 from eddy.query.query import Query
 from eddy.query.windows import Rows
 from eddy.steering.fan_outs import describe_steps
-from eddy.steering.sampling import Distinct, Sampler, Sampling, joined_pairs
+from eddy.steering.sampled import Distinct, Sampling
+from eddy.steering.sampling import Sampler, joined_pairs
 from eddy.tracks.program import Program
 from policies.graph import Graph
 from policies.view import Fan, Glance, StairView, StepView, View

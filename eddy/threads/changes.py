@@ -78,7 +78,7 @@ class CrewChanges(PlanChanges):
     def begin(self, plan: Plan, must: bool = False) -> Callable[[], float]:
         """Change every shard's plan; returns what tells how long that takes all of them."""
         self._crew.write_back()
-        self._state.handout.seal()  # a technique may put other rows in place of those that results still name
+        self._state.recent.seal()  # a technique may put other rows in place of those that results still name
         each: list[Callable[[], float]] = []
         try:
             for shard in self._crew.shards:
@@ -103,7 +103,7 @@ class CrewChanges(PlanChanges):
         if not self.under_way:
             return
         self._crew.write_back()
-        self._state.handout.seal()
+        self._state.recent.seal()
         for shard in self._crew.shards:
             if len(shard.events):
                 shard.state.events, shard.state.loaded = self._state.events, self._state.loaded
@@ -112,7 +112,7 @@ class CrewChanges(PlanChanges):
 
     def finish(self) -> None:
         self._crew.write_back()
-        self._state.handout.seal()
+        self._state.recent.seal()
         for changes in self._each:
             changes.finish()
 

@@ -50,7 +50,7 @@ def admit_one(leaf, events, chosen):
 
 @kernel(nb.void(LONGS, INTS, FLAGS), makes_arrays=True)
 def admit(leaves, events, chosen):
-    """The same in all leaves."""
+    """Link the chosen rows of this batch, which are in no chain so far, in all ``leaves`` of their stream."""
     for i in range(leaves.shape[0]):
         admit_one(state_at(leaves[i]), events, chosen)
 
@@ -59,7 +59,7 @@ def admit(leaves, events, chosen):
 def link_rows(leaf, rows, steps):
     """Link rows of former batches at their places in the chains, which run from the newest row to the oldest.
 
-    Returns how many were linked before so many steps along chains were used up.
+    Returns how many were linked before as many ``steps`` along chains were used up.
     """
     records, heads, _, meta = leaf
     mask, shift, low = records.shape[0] - 1, meta[SHIFT], np.int32(meta[LOW])

@@ -60,7 +60,7 @@ def match_key(links, side, row):
 
 @kernel(nb.void(TABLE, TABLE, TABLE, nb.int64, RECORDS, nb.int64, TABLE))
 def walk(leaves, wanted, links, side, work, active, found):
-    """Find the live rows of a stream that have what the listed entries want: so many of them, MOST if too many."""
+    """Find the live rows of a stream that have what the listed entries want: how many, MOST if too many, and which."""
     leaf = leaves[0, AT]
     for a in range(active):
         ask_for(head_at(leaf, wanted[work[LIST, a], leaves[0, LINE]]))

@@ -31,7 +31,7 @@ PER_WORD = 4
 
 @part
 def bits_of(key, words):
-    """Where a key belongs among so many words (a power of two), and its bits in the first field."""
+    """Where a key belongs among as many ``words`` (a power of two), and its bits in the first field."""
     x, low = mixed(key), np.uint64(0xFFFF)
     one = ((x & low) * np.uint64(FIELD)) >> np.uint64(16)
     two = (((x >> np.uint64(16)) & low) * np.uint64(FIELD)) >> np.uint64(16)
@@ -46,7 +46,7 @@ def words_of(edge):
 
 @kernel(nb.int64(LONGS, LONGS, nb.int64))
 def enter(words, keys, count):
-    """Enter so many keys; those of them that somebody may wait for come first now, and it is told how many."""
+    """Enter the first ``count`` keys; those of them that somebody may wait for come first now. Returns how many."""
     wanted = 0
     for i in range(count):
         prefetch(words, bits_of(keys[i], words.shape[0])[0])

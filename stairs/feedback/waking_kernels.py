@@ -66,7 +66,7 @@ def wake_new(blacklist, streams, marks, ring, recipe, start, words, keys, out):
 
 @kernel(nb.int64(STATE, LONGS, INTS, nb.int64, RECORDS, RECORDS, nb.int64))
 def wake_revealed(blacklist, streams, marks, leaf, revealed, out, taken):
-    """The same for rows of earlier batches that have come back to a leaf."""
+    """Take out what waits for rows of earlier batches that have come back to a leaf, behind ``taken``; how many now."""
     for i in range(revealed.shape[0]):
         key = long_at(record_at(leaf, revealed[i, 0]))
         taken = take(blacklist, streams, marks, key, out, taken)

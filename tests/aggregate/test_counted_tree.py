@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eddy.aggregate.accumulators import Visits
+from eddy.aggregate.accumulators import Touches
 from eddy.aggregate.extremes import SMALLEST, Extreme
 from eddy.aggregate.order_kernels import CHILD, FILL, KEY, LIVE, MAX, MEDIAN, MIN, ROOT, WEIGHT
 from eddy.values.types import INT64, Column
@@ -29,8 +29,8 @@ class Tree:
         """Changes are (sign, group, value), each a visit. The rows shown after each."""
         signs, groups, values = (np.array(part, np.int64) for part in zip(*changes, strict=True))
         starts = np.arange(len(signs) + 1, dtype=np.int32)
-        visits = Visits(starts, groups.astype(np.int32), signs.astype(np.int8), None)
-        shown = self.extreme.step(visits, [Column(values)])
+        touches = Touches(starts, groups.astype(np.int32), signs.astype(np.int8), None)
+        shown = self.extreme.step(touches, [Column(values)])
         for sign, group, value in changes:
             self.held[group][value] += sign
         return shown.values[1::2].tolist(), shown.valid[1::2].tolist()
@@ -134,14 +134,14 @@ def test_ranks_in_a_sliding_window(rank):
 
 
 def test_a_pool_shrinks_with_its_trees():
-    """A large tree that became small gives its nodes back at a review, and those left are still right."""
+    """A large tree that became small gives its nodes back when it is trimmed, and those left are still right."""
     tree = Tree(groups=2)
     tree.feed([(1, value % 2, value) for value in range(20_000)])
     large = tree.extreme.nbytes
-    tree.extreme.review()
+    tree.extreme.trim()
     assert tree.extreme.nbytes == large
     tree.feed([(-1, value % 2, value) for value in range(19_900)])
-    tree.extreme.review()
+    tree.extreme.trim()
     assert tree.extreme.nbytes < large / 50 and len(tree.extreme._nodes) >= SMALLEST
     tree.check()
     tree.feed([(1, value % 2, value) for value in range(3_000)])

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eddy.aggregate import sum_kernels
-from eddy.aggregate.accumulators import Visits
+from eddy.aggregate.accumulators import Touches
 from eddy.aggregate.groups import accumulator
 from eddy.values.types import FLOAT64, Column, column_type
 from tests.group_model import exact, mean, median, rounded, total
@@ -28,8 +28,8 @@ def shown(function, kind, *steps):
     for values in steps:
         sign = -1 if isinstance(values, Gone) else 1
         signs = np.full(len(values), sign, np.int8)
-        visits = Visits(np.array([0, len(values)], np.int32), np.zeros(1, np.int32), signs, None)
-        after = one.step(visits, [Column(np.array(list(values), column_type(kind).dtype))])
+        touches = Touches(np.array([0, len(values)], np.int32), np.zeros(1, np.int32), signs, None)
+        after = one.step(touches, [Column(np.array(list(values), column_type(kind).dtype))])
         now = one.show(np.zeros(1, np.int64))
         assert exact(now.values.tolist()) == exact(after.values[1:].tolist())
         results.append(after.values[1].item() if after.valid is None or after.valid[1] else None)
@@ -288,8 +288,8 @@ def test_the_window_of_digits_is_no_wider_than_the_values():
         ((1e-9, -1e12), 130),
         ((5e-324, -TOP), 640),
     ):
-        visits = Visits(starts, slots, np.ones(2, np.int8), None)
-        values = one.step(visits, [Column(np.array(pair))]).values[1::2]
+        touches = Touches(starts, slots, np.ones(2, np.int8), None)
+        values = one.step(touches, [Column(np.array(pair))]).values[1::2]
         seen = [s + Fraction(v) for s, v in zip(seen, pair, strict=True)]
         assert values.tolist() == [rounded(s) for s in seen]
         assert one.nbytes < 1000 * most

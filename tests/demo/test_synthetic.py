@@ -154,10 +154,10 @@ def test_the_whole_demo_is_exact_and_repeatable():
         demo = Demo(4.0, 5, Silent(), sleep=lambda seconds: None)
         assert demo.run()
         last = demo.view.moments[-1]
-        assert last.results == last.expected > 10_000
+        assert last.verdict.results == last.verdict.expected > 10_000
         assert len(last.changes) >= 3
         assert all(":" not in change.after and change.took > 0 for change in last.changes)
-        runs.append((last.events, last.results, [change.after for change in last.changes]))
+        runs.append((last.pace.events, last.verdict.results, [change.after for change in last.changes]))
     assert runs[0] == runs[1]
 
 
@@ -180,7 +180,7 @@ def test_a_result_that_the_engine_drops_or_repeats_is_noticed(monkeypatch):
 
         demo.engine = Engine
         assert not demo.run()
-        assert getattr(demo.view.moments[-1], fault) > 0
+        assert getattr(demo.view.moments[-1].verdict, fault) > 0
 
 
 def test_in_a_pipe_it_prints_plain_lines():

@@ -138,7 +138,7 @@ def test_a_long_feed_agrees_with_counts():
             for row in range(low[0], len(feed[0]))
             if feed[0][row] not in live[1] | live[3] and feed[4][row] not in live[2]
         ]
-        assert sorted(standing) == difference.standing().tolist() == wanted
+        assert sorted(standing) == difference.results().tolist() == wanted
 
 
 def test_a_stream_without_a_key_blocks_everything():
@@ -162,7 +162,7 @@ def test_a_row_that_is_dead_when_it_comes():
     keys = {0: KeyedRows([np.array([1, 1, 1])]), 1: KeyedRows([np.array([1, 1])])}
     rows, signs, events = difference.step(streams, marks, keys)
     assert (rows.tolist(), signs.tolist(), events.tolist()) == ([0, 0, 2], [1, -1, 1], [1, 2, 4])
-    assert difference.standing().tolist() == [2]
+    assert difference.results().tolist() == [2]
 
 
 def test_what_cannot_be_is_refused_and_changes_nothing():

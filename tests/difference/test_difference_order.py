@@ -19,10 +19,10 @@ def test_t52_a_chain_changes_its_order(conditions, background):
     assert chain.push(inner(B, 1)) == [(0, 0, -1)]
     chain.difference.reorder([D, B, C])
     assert chain.push(inner(D, 2)) == [(0, 1, -1)]
-    assert chain.difference.standing().tolist() == [2]
+    assert chain.difference.results().tolist() == [2]
     assert chain.push(inner(B, ELSE)) == [(0, 0, 1)]
     assert chain.push(inner(D, ELSE)) == [(0, 1, 1)]
-    assert chain.difference.standing().tolist() == [0, 1, 2]
+    assert chain.difference.results().tolist() == [0, 1, 2]
 
 
 def test_states_that_both_orders_have_are_kept():

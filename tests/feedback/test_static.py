@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
 
 import eddy
-from eddy.feedback import late_suspension as late
-from eddy.feedback import suspension
 from policies import Doe, Mns, NoFeedback
-from tests import naive
-from tests.cases import FEEDBACK, TECHNIQUES, S
-from tests.inside import Inside
-from tests.strategies import Pick, tree
+from tests.cases import TECHNIQUES
+from tests.feedback.relations import of, tuples
 
 TIRELESS = Mns(restraint=False)
+
+
 PLANS = ("(A B) R", "A (B R)", "(A R) B", "stems")
-
-
-def of(columns, **options):
-    """A stream of int64 columns."""
-    return eddy.Stream(dict.fromkeys(columns.split(), "int64"), **options)
 
 
 def three(plan="(A B) R", feedback=TIRELESS, **options):
@@ -30,11 +21,7 @@ def three(plan="(A B) R", feedback=TIRELESS, **options):
     window = eddy.Range(10)
     streams = {"A": of("ts x y", window=window), "B": of("ts x", window=window), "R": of("y", static=True)}
     query = eddy.Query(streams, where=["A.x = B.x", "A.y = R.y"], select=["A.ts", "B.ts", "R.y"])
-    return Inside(query, plan, feedback=feedback, **options)
-
-
-def tuples(result):
-    return [tuple(row) for row in result.rows.tolist()]
+    return eddy.Eddy(query, plan, feedback=feedback, **options)
 
 
 # -- the scenarios of the feedback paper, and of the thesis on cardinalities -------------------------------------------
@@ -214,9 +201,6 @@ def test_what_was_dropped_is_told_from_what_a_filter_rejects():
     engine.push("A", {"ts": [1], "x": [1], "y": [3]})
     engine.push("B", {"ts": [1], "x": [1]})
     assert engine.statistics().feedback.dropped == 1
-    assert engine.state.streams[0].linked(0, 1).tolist() == [0] and engine.state.streams[0].kept(
-        0, 1
-    ).tolist() == [1]
     assert "A.y = R.y" in str(engine.why_not(A=0, B=0, R=0))
 
 
@@ -243,78 +227,3 @@ def test_sql_writes_and_reads_static():
 def test_what_a_static_relation_cannot_have(make, message):
     with pytest.raises(eddy.QueryError, match=message):
         make()
-
-
-# -- the oracle --------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("seed", range(60))
-def test_results_are_those_of_an_unbounded_window_loaded_first(seed, monkeypatch, tmp_path):
-    """Sparse joins with one static relation or several, while plans change and engines are restarted."""
-    pick, rng = Pick(seed), np.random.default_rng(seed)
-    monkeypatch.setattr(suspension, "LATE", pick.choice([4, 50]))
-    monkeypatch.setattr(suspension, "SOME", pick.choice([1, 32]))
-    monkeypatch.setattr(suspension, "SELDOM", 1)
-    monkeypatch.setattr(late, "FEW", pick.choice([16, 10**6]))
-    names = "ABCDE"[: pick.choice([3, 4, 4, 5])]
-    static = set(pick.shuffled(names)[: pick.integer(1, len(names) - 1)])
-    pairs = [a + b for a, b in itertools.combinations(names, 2) if pick.chance(60) or ord(b) - ord(a) == 1]
-    columns = {s: ["ts", *(pair.lower() for pair in pairs if s in pair)] for s in names}
-    width = pick.integer(3, 30)
-    windows = {s: pick.choice([("rows", width), ("range", width), ("tumbling time", width)]) for s in names}
-    told = {s: S(columns[s], ("unbounded",) if s in static else windows[s], "ts") for s in names}
-    kinds = {"rows": eddy.Rows, "range": eddy.Range, "tumbling time": lambda n: eddy.Tumbling(time=n)}
-    streams = {
-        s: of(" ".join(columns[s]), static=True)
-        if s in static
-        else of(" ".join(columns[s]), window=kinds[windows[s][0]](width))
-        for s in names
-    }
-    trees = [("=", ("col", p[0], p.lower()), ("col", p[1], p.lower())) for p in pairs]
-    query = eddy.Query(streams, where=[f"{p[0]}.{p.lower()} = {p[1]}.{p.lower()}" for p in pairs])
-
-    def plan():
-        return "stems" if pick.chance(15) else tree(pick, pick.shuffled(names))[1:-1]
-
-    domain, size = pick.choice([2, 3, 4]), pick.choice([2, 5])
-
-    def rows(s, n, ts):
-        return [(ts, *rng.integers(0, domain, len(columns[s]) - 1).tolist()) for _ in range(n)]
-
-    def batch(s, of_stream):
-        return dict(zip(columns[s], map(list, zip(*of_stream, strict=True)), strict=True))
-
-    options = {
-        "migration": pick.choice(TECHNIQUES),
-        "feedback": pick.choice(FEEDBACK[1:]),
-        "batch_size": pick.choice([3, 16, 4096]),
-    }
-    engine = eddy.Eddy(query, plan(), joins=pick.choice(["hash", "hash", "nested"]), **options)
-    events, found = [], []
-    # Static rows may come in several pushes, the last of them together with rows of the streams.
-    loading = [(s, rows(s, pick.integer(0, 8), 0)) for s in pick.shuffled(static) for _ in range(2)]
-    last = {}
-    for i, (s, some) in enumerate(loading):
-        if some and i == len(loading) - 1:
-            last = {s: some}
-        elif some:
-            events += [(s, row) for row in some]
-            found += tuples(engine.push(s, batch(s, some)))
-        if pick.chance(20):
-            engine.migrate(plan())
-    changes = pick.choice([0, 10, 25])
-    for step in range(25):
-        if pick.chance(changes):
-            engine.migrate(plan())
-        if pick.chance(5):
-            engine.save(tmp_path / "snapshot")
-            engine = eddy.Eddy.load(tmp_path / "snapshot", **options)
-        moving = {s: rows(s, pick.integer(0, size), step + 1) for s in names if s not in static}
-        together = {s: some for s, some in {**last, **moving}.items() if some}
-        events += [(s, row) for s, some in last.items() for row in some]
-        events += [(s, row) for s in names if s not in static for row in moving[s]]
-        last = {}
-        found += tuples(engine.push_all({s: batch(s, some) for s, some in together.items()}))
-    found += tuples(engine.settle())
-    wanted = [row for results in naive.join(told, trees, events) for row in results]
-    assert sorted(found) == sorted(wanted)

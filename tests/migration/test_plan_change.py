@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 import eddy
 from eddy.plan.compiler import Compiler
-from tests.inside import Inside
 from tests.plans import chain, table, trees
 
 
@@ -50,16 +49,20 @@ def test_an_engine_keeps_what_the_tables_share(data, count):
     query = chain(names=names)
     first, second = data.draw(trees(list(names))), data.draw(trees(list(names)))
     assume(first != second)
-    engine = Inside(query, plan=str(first))
+    engine = eddy.Eddy(query, plan=str(first))
     for name in names[:-1]:
         engine.push(name, {"k": [1, 2]})
-    before = dict(engine.state.executor.stairs)
+    before = {stair.name: stair for stair in engine.statistics().stairs}
     engine.migrate(str(second))
-    after = engine.state.executor.stairs
+    after = {stair.name: stair for stair in engine.statistics().stairs}
     compiler = Compiler(query)
-    assert set(before) == set(compiler.compile(first).stairs)
-    assert set(after) == set(compiler.compile(second).stairs)
-    assert all(after[wanted] is before[wanted] for wanted in after if wanted in before)
+    for plan, stairs in ((first, before), (second, after)):
+        made = [tuple(names[s] for s in stair.streams) for stair in compiler.compile(plan).stairs]
+        assert sorted(made) == sorted(stair.streams for stair in stairs.values())
+    for name, stair in after.items():
+        assert (
+            (stair.live, stair.complete) == (before[name].live, True) if name in before else stair.live == 0
+        )
     assert engine.statistics().migrations == 1
     assert len(engine.push(names[-1], {"k": [2, 3]})) == 1
 

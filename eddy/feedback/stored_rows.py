@@ -1,4 +1,4 @@
-"""Suspending late: rows that were of use, until their last partner left its window.
+"""Suspending stored rows: they were of use, until their last partner left its window.
 
 They are judged again now and then, all of a stream in one go. One that is suspended must leave no trace, since it will
 be joined anew when it comes back: its composites go, those that wait too.
@@ -19,10 +19,10 @@ from stairs.feedback.visit_ends_kernels import judge_again
 from stairs.feedback.visit_layout import LACKING, MARKED
 
 FEW = 16
-"""Chains are made anew for no fewer rows than one in so many, those that wait already included."""
+"""Chains are made anew for no fewer rows than one in FEW, those that wait already included."""
 
 
-def suspend_late(units: Sequence[Unit], floor: NDArray[np.int32]) -> None:
+def suspend_stored(units: Sequence[Unit], floor: NDArray[np.int32]) -> None:
     """Judge the rows of all streams, when a batch has begun and nothing of it is there yet.
 
     No STAIR may have holes. ``units``: what is waited for comes first.

@@ -23,7 +23,7 @@ from eddy.tracks.tracks import RESULT_RINGS
 from stairs import Ring
 
 
-class Handout:
+class RecentResults:
     """The results of the last pushes."""
 
     def __init__(self, access: Access) -> None:
@@ -56,7 +56,8 @@ class Handout:
             stream.payload.retain_from(oldest[stream.number])
 
     def turn(self, lows: list[int]) -> list[int]:
-        """The same, but payload is left to the caller: returns the first rows that somebody can ask for."""
+        """A push begins; ``lows`` are the low-water rows until now. Returns the first rows that somebody can ask
+        for: the caller lets go of the payload before these."""
         self._pushes += 1
         while len(self._held) >= RESULT_RINGS - 1:
             for reference in self._held.popleft()[0]:

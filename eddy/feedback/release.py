@@ -13,7 +13,7 @@ from eddy.store.stream import NONE
 from eddy.tracks.moment import Marks, Moment
 
 
-class Waiting:
+class Release:
     """Finds what waits, in blacklists or to be judged anew, and lets it come back."""
 
     def __init__(self, visits: Visits, moment: Moment) -> None:
