@@ -121,6 +121,10 @@ class EngineState:
         """The strings of all columns."""
         return self.factory.pool
 
+    def batch_length(self) -> int:
+        """Events that the executor is given at a time, at the most."""
+        return self.executor.longest(self.options.batch_size)
+
     def stored_values(self, stream: str, column: str, rows: NDArray[np.int64]) -> Column:
         """The values of a column for rows that are stored here, by their numbers here."""
         return self.streams[self.query.names.index(stream)].payload.take(column, rows)

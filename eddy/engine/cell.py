@@ -6,7 +6,7 @@ that count rows stand, comes with them. Results are those that belong to this ce
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -93,7 +93,7 @@ class Cell:
         state.handout.begin(state.streams, state.row_numbers.lows.tolist())
         state.intake.accept(arrivals)
         parts = []
-        for piece in _cut_at(arrivals, before, state.options.batch_size):
+        for piece in _cut_at(arrivals, before, state.batch_length):
             own = before <= 0
             part = process(state, piece, results=own)
             if own:
@@ -197,7 +197,7 @@ class Cell:
         return before
 
 
-def _cut_at(arrivals: Arrivals, place: int, size: int) -> Iterator[Arrivals]:
-    """The arrivals in batches of at most ``size`` events, none of which goes across a place."""
-    for first in arrivals.cut(max(1, place)):
+def _cut_at(arrivals: Arrivals, place: int, size: Callable[[], int]) -> Iterator[Arrivals]:
+    """The arrivals in batches, of at most as many events as ``size`` says, none of which goes across a place."""
+    for first in arrivals.cut(lambda: max(1, place)):
         yield from first.cut(size)

@@ -142,7 +142,7 @@ def draw(state: EngineState, arrivals: Arrivals, max_rows: int) -> Generator[Any
 
     Closing it gives up the results of this push that are left, but never a row.
     """
-    pieces = arrivals.cut(state.options.batch_size)
+    pieces = arrivals.cut(state.batch_length)
     signed, primed, worked = state.output.signed, False, False
     try:
         for piece in pieces:

@@ -90,6 +90,11 @@ class Measured(ABC):
         """Matches of all steps so far."""
         return 0
 
+    @property
+    def candidates(self) -> int:
+        """Entries that probes have looked at so far."""
+        return 0
+
     def state_statistics(self) -> tuple[StairStatistics, ...]:
         """Its states where they are no STAIRs, lowest first."""
         return ()
@@ -123,6 +128,11 @@ class Executor(Measured):
     def reviews_next(self) -> bool:
         """Whether the next batch gives memory back."""
         return False
+
+    def longest(self, events: int) -> int:
+        """Events that it should be given at a time, ``events`` at the most: fewer where a batch of that many passes
+        too many entries in vain, and kernels do not cut it by themselves."""
+        return events
 
     def rouse(self) -> None:
         """A push begins: whoever lets others work has them awake in time."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from eddy.intake.batch import Batch
 from eddy.intake.intake import Part
 from eddy.plan.compiler import Compiler
 from eddy.router.beginning import Beginning
@@ -17,6 +18,7 @@ from eddy.router.executor import Executor, Made, PlanExecutor
 from eddy.router.filler import Filler
 from eddy.router.reading import reading, reading_events
 from eddy.router.runner import Runner
+from eddy.router.sequence import KernelSequence, can_run_in_kernels
 from eddy.store.leaves import Leaves
 from eddy.store.stream import StreamState
 from eddy.tracks.moment import Marks, present
@@ -26,10 +28,17 @@ from eddy.tracks.tracks import Tracks
 from policies import Feedback
 from stairs import Stair
 from stairs.holes import Keys
+from stairs.probe_kernels import MISSED, STEPS
 from stairs.program_kernels import MATCHED, run
 
 if TYPE_CHECKING:
     from eddy.feedback.suspension import Suspension
+
+
+SLOW = 65_536
+"""What a batch costs in Python, in entries that could be passed instead."""
+SLOW_LEAST, SLOW_FIRST, SLOW_MOST = 64, 512, 65_536
+"""Events of such a batch: at the least, to begin with, at the most."""
 
 
 class Router(Tracks, PlanExecutor):
@@ -51,10 +60,17 @@ class Router(Tracks, PlanExecutor):
         self._filler = Filler(self, self.prober, self.moment)
         self._whole = True
         """Whether no STAIR had holes when the batch began: until it is over none gets some."""
+        self._kernels: KernelSequence | None = None
+        self._pace = SLOW_FIRST
+        """Events that are best given at a time where Python takes them in."""
 
     @property
     def matches_made(self) -> int:
         return self.prober.cursor.item(MATCHED)
+
+    @property
+    def candidates(self) -> int:
+        return self.prober.cursor.item(STEPS)
 
     @property
     def routers(self) -> tuple[Router, ...]:
@@ -80,7 +96,7 @@ class Router(Tracks, PlanExecutor):
         What this one made while it ran apart is not the work of the plan in use: steps count from now on.
         """
         self.filled_before, self.composites_built = former.keys_filled, former.composites_built
-        self.prober.cursor[MATCHED] = former.matches_made
+        self.prober.cursor[MATCHED], self.prober.cursor[STEPS] = former.matches_made, former.candidates
         self.counting = False
         for track in self.tracks:
             track.program.begin_counting()
@@ -102,6 +118,27 @@ class Router(Tracks, PlanExecutor):
         self.composites_built += self._filler.fill(stair, keys)
 
     # -- a batch ---------------------------------------------------------------------------------------------------
+
+    @property
+    def kernels(self) -> KernelSequence | None:
+        """The sequence of a batch in kernels; None: not as things are now."""
+        known = self._kernels
+        if known is not None and known.fits() and known.whole:
+            return known
+        if not can_run_in_kernels(self):
+            return None
+        self._kernels = KernelSequence(self) if known is None else KernelSequence(self, known.portion)
+        return self._kernels
+
+    def take_in(self, batch: Batch, ring: int, results: bool = True) -> None:
+        kernels = None if not results or not batch.parts or self.reviews_next else self.kernels
+        if kernels is None:
+            super().take_in(batch, ring, results)
+        else:
+            kernels.take_in(batch, ring)
+
+    def longest(self, events: int) -> int:
+        return events if self.kernels is not None else min(events, self._pace)
 
     def begin(
         self, floor: NDArray[np.int32], low_rows: NDArray[np.int64], next_rows: NDArray[np.int64], ring: int
@@ -138,6 +175,7 @@ class Router(Tracks, PlanExecutor):
         Without ``results`` the last stop is left out, except where results wait in an outbox anyway.
         """
         self.moment.run(marks)
+        missed = self.prober.cursor.item(MISSED)
         tracks, alone, suspension = self.tracks, self.alone, self.suspension
         follow = run if suspension is None else suspension.follow
         if alone:
@@ -153,6 +191,15 @@ class Router(Tracks, PlanExecutor):
             self.composites_made += tracks[-1].made()
         if suspension is not None:
             suspension.done(len(marks))
+        self._keep_pace(len(marks), self.prober.cursor.item(MISSED) - missed)
+
+    def _keep_pace(self, events: int, missed: int) -> None:
+        """A batch is done that has passed ``missed`` entries in vain, which grow with the square of its events: the
+        next should be so long that they take about as long as what Python does for a batch (see `sequence_kernels`)."""
+        if 4 * missed < SLOW and events >= self._pace:
+            self._pace = min(2 * self._pace, SLOW_MOST)
+        while missed > 2 * SLOW and self._pace > SLOW_LEAST:
+            self._pace, missed = self._pace // 2, missed // 4
 
     # -- what it has made ------------------------------------------------------------------------------------------
 

@@ -101,6 +101,10 @@ class Crew(Executor):
         return sum([shard.router.matches_made for shard in self.shards])
 
     @property
+    def candidates(self) -> int:
+        return sum([shard.router.candidates for shard in self.shards])
+
+    @property
     def keys_filled(self) -> int:
         return sum(shard.router.keys_filled for shard in self.shards)
 
@@ -121,6 +125,9 @@ class Crew(Executor):
         """A push begins: helpers should be awake when there is something to do, if it may be worth their while."""
         if len(self.marks) >= FEW:  # as many events as in the last batch are to be expected
             self.team.rouse()
+
+    def longest(self, events: int) -> int:
+        return events if self._fast is not None else min(s.router.longest(events) for s in self.shards)
 
     def begin(self, floor: Array, low_rows: Array, next_rows: Array, ring: int) -> None:
         """Begin a batch; results go to ring number ``ring`` of every shard."""

@@ -1,0 +1,124 @@
+"""What an event costs depends on its partners and results, not on how rows are handed over (counted, never timed)."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import eddy
+from policies import Mns
+
+EVENTS = 16_384
+SIZES = (256, 2048, EVENTS)
+"""Events in a push, from small ones to the whole feed."""
+GROWTH = 2
+"""Times the candidates that the best size needs."""
+INTS = {"ts": "int64", "k": "int64", "v": "int64"}
+TEXTS, WIDE = {**INTS, "k": "string"}, {**INTS, "j": "int64"}
+JOINED = ["A.k = B.k", "B.k = C.k"]
+TREE, ORDERINGS, BUSHY = "(A B) C", "A: B C | B: A C | C: A B", "A (B C)"
+
+
+def feed(keys, size, share=0.0):
+    """Pushes of ``size`` events; one key has this share of all rows, and the others are even."""
+    rng = np.random.default_rng(7)
+    streams, k = rng.integers(0, 3, EVENTS), rng.integers(0, keys, EVENTS)
+    k[rng.random(EVENTS) < share] = 0
+    ts = np.arange(EVENTS)
+    for start in range(0, EVENTS, size):
+        here = slice(start, start + size)
+        yield {
+            name: {"ts": ts[here][at], "k": k[here][at], "v": ts[here][at]}
+            for s, name in enumerate("ABC")
+            for at in [streams[here] == s]
+        }
+
+
+def plain(columns):
+    return columns
+
+
+def texts(columns):
+    return pa.table({**columns, "k": pa.array(columns["k"]).cast(pa.string())})
+
+
+def nulls(columns):
+    return pa.table({**columns, "k": pa.array(columns["k"], mask=columns["ts"] % 50 == 0)})
+
+
+def wide(columns):
+    return {**columns, "j": columns["k"] % 2}
+
+
+FORMS = {
+    "numpy": (INTS, plain, {}, {}),
+    "Arrow": (INTS, pa.table, {}, {}),
+    "strings": (TEXTS, texts, {}, {}),
+    "NULLs": (INTS, nulls, {}, {}),
+    "filter": (INTS, plain, {"where": [*JOINED, "A.v % 10 <> 3"]}, {}),
+    "two columns": (WIDE, wide, {"where": [*JOINED, "A.j = B.j", "B.j = C.j"]}, {}),
+    "theta on top": (INTS, plain, {"where": [*JOINED, "A.v + 1 <> B.v"]}, {}),
+    "retractions": (INTS, plain, {}, {"retractions": True}),
+    "groups": (INTS, plain, {"group_by": ["A.k"], "aggregates": {"n": "COUNT(*)"}}, {}),
+    "threads": (INTS, plain, {}, {"threads": 2}),
+    "feedback": (INTS, plain, {}, {"feedback": Mns()}),
+}
+
+
+def candidates(form, window, plan, keys, size, share=0.0):
+    """Candidates an event, and how many results there were."""
+    columns, shape, asked, options = FORMS[form]
+    streams = {name: eddy.Stream(columns, window=window) for name in "ABC"}
+    query = eddy.Query(streams, **{"where": JOINED, **asked})
+    engine = eddy.Eddy(query, plan=plan, batch_size=max(4096, size), **options)
+    for push in feed(keys, size, share):
+        engine.push_all({name: shape(rows) for name, rows in push.items()})
+    told = engine.statistics()
+    return told.candidates / EVENTS, told.results
+
+
+def flat(form, window, plan, keys, share=0.0):
+    found = [candidates(form, window, plan, keys, size, share) for size in SIZES]
+    assert len({results for _, results in found}) == 1
+    counts = [count for count, _ in found]
+    assert max(counts) <= GROWTH * min(counts) + 1, counts
+    return max(counts), found[0][1] / EVENTS
+
+
+@pytest.mark.parametrize("window", [eddy.Range(4), eddy.Range(16), eddy.Rows(2)], ids=str)
+@pytest.mark.parametrize("plan", [TREE, ORDERINGS, BUSHY])
+@pytest.mark.parametrize("keys", [1, 3])
+def test_a_few_keys_in_windows_much_shorter_than_a_batch(window, plan, keys):
+    """Rows that come later in the batch are passed on the way to partners: as few of them in a large batch as in a
+    small one."""
+    most, results = flat("numpy", window, plan, keys)
+    assert most < 24 + 4 * results
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_on_every_way_in(form):
+    """Whatever a push consists of, and whatever is made of its results."""
+    flat(form, eddy.Range(8), TREE, 1)
+
+
+@pytest.mark.parametrize("plan", [TREE, ORDERINGS])
+def test_one_key_with_half_of_all_rows_costs_what_its_partners_cost(plan):
+    """Skew makes results, and nothing else."""
+    most, results = flat("numpy", eddy.Range(30), plan, 1000, share=0.5)
+    assert most < 12 + 4 * results
+
+
+def test_many_keys_take_no_more_than_their_partners():
+    """The usual case: few candidates beside the matches."""
+    most, _ = flat("numpy", eddy.Range(3000), TREE, 1000)
+    assert most < 8
+
+
+@pytest.mark.parametrize("keys", [np.arange(4096) * 4096, np.arange(4096) << 32, -np.arange(4096) * 1000003])
+def test_no_pattern_of_keys_makes_a_chain_long(keys):
+    """Multiples and powers: keys that share their low bits, or their high ones, share no buckets."""
+    streams = {name: eddy.Stream(INTS, window=eddy.Rows(4096)) for name in "AB"}
+    engine = eddy.Eddy(eddy.Query(streams, where=["A.k = B.k"]))
+    for name in "AB":
+        engine.push(name, {"ts": np.arange(4096), "k": keys, "v": keys})
+    assert engine.statistics().results == 4096
+    assert engine.statistics().candidates < 3 * 4096
