@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from attrs import frozen
+from attrs import field, frozen
 
 
 @frozen
@@ -21,14 +21,27 @@ class Graph:
     """Relations that are loaded once: no row of theirs arrives any more."""
     ranges: frozenset[int] = frozenset()
     """Which of ``thetas``, by number, a sorted index serves: inequalities and bands."""
+    _near: Mapping[str, frozenset[str]] = field(init=False, eq=False, repr=False)
+    """For each stream those that a key, or a predicate of two, connects with it."""
+    _wide: tuple[frozenset[str], ...] = field(init=False, eq=False, repr=False)
+    """Predicates over more."""
+
+    def __attrs_post_init__(self) -> None:
+        near: dict[str, set[str]] = {name: set() for name in self.names}
+        for members in (*self.classes, *(reads for reads in self.thetas if len(reads) == 2)):
+            for name in members:
+                near[name] |= members
+        object.__setattr__(self, "_near", {name: frozenset(others) for name, others in near.items()})
+        object.__setattr__(self, "_wide", tuple(reads for reads in self.thetas if len(reads) > 2))
 
     def linked(self, left: Iterable[str], right: Iterable[str]) -> bool:
         """Whether a predicate can be tested between these two sets of streams."""
         left, right = frozenset(left), frozenset(right)
-        if any(left & members and right & members for members in self.classes):
+        few, many = (left, right) if len(left) < len(right) else (right, left)
+        if any(not self._near[name].isdisjoint(many) for name in few):
             return True
         both = left | right
-        return any(reads <= both and reads & left and reads & right for reads in self.thetas)
+        return any(reads <= both and reads & left and reads & right for reads in self._wide)
 
     def connected(self, names: Iterable[str]) -> bool:
         """Whether the predicates among these streams alone connect all of them."""

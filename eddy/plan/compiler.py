@@ -8,7 +8,7 @@ all that it reads is up to date.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from eddy.plan.orderings import Orderings
 from eddy.plan.pipelines import Pipelines
@@ -16,6 +16,7 @@ from eddy.plan.plan import Join, Leaf, Node, Plan, joins
 from eddy.plan.routes import RESULTS, Key, Place, RoutingTable, StairId, Step, Stop, Streams
 from eddy.query.query import Query
 from eddy.query.residual import Residual
+from stairs.program_kernels import WHOLE
 
 __all__ = ["RESULTS", "Compiler", "Key", "Place", "RoutingTable", "StairId", "Step", "Stop", "Streams"]
 
@@ -27,9 +28,11 @@ class Compiler:
         number = {name: i for i, name in enumerate(query.names)}
         self.number = number
         self.classes = [frozenset(number[name] for name in c.members) for c in query.key_classes]
-        self._of_streams = [
-            [i for i, members in enumerate(self.classes) if s in members] for s in range(len(number))
+        self.masks = [
+            sum(1 << i for i, members in enumerate(self.classes) if s in members) for s in range(len(number))
         ]
+        """For each stream the key classes that it has a column of, as bits."""
+        self._keys: dict[int, Key] = {}
         residuals = sorted(query.residuals, key=lambda residual: residual.order)
         self.residuals = [(r, frozenset(number[name] for name in r.streams)) for r in residuals]
         """Each with the streams that it reads, in an order that depends on what they say alone."""
@@ -38,9 +41,22 @@ class Compiler:
 
     def shared(self, some: Sequence[int], others: Sequence[int]) -> tuple[int, ...]:
         """The key classes that two sets of streams have in common."""
-        few, many = (some, others) if len(some) <= len(others) else (others, some)
-        found = {i for s in few for i in self._of_streams[s] if not self.classes[i].isdisjoint(many)}
-        return tuple(sorted(found))
+        return self.key(self.classes_of(some) & self.classes_of(others)).classes
+
+    def classes_of(self, streams: Iterable[int]) -> int:
+        """The key classes of which a set of streams has columns, as bits."""
+        found = 0
+        for stream in streams:
+            found |= self.masks[stream]
+        return found
+
+    def key(self, classes: int) -> Key:
+        """The key of some classes, given as bits."""
+        known = self._keys.get(classes)
+        if known is None:
+            places = [i for i in range(classes.bit_length()) if classes >> i & 1]
+            known = self._keys[classes] = Key(tuple(places))
+        return known
 
     def connected(self, some: frozenset[str], name: str) -> bool:
         """Whether a predicate that the streams together decide reads the one more stream."""
@@ -56,9 +72,12 @@ class Compiler:
 
         These read one stream of the target, the same, whose row numbers are the key: the one that most bands bound.
         """
-        classes = self.shared(source, target)
-        if classes:
-            return Key(classes), ()
+        return self.key_for(source, target, self.classes_of(source) & self.classes_of(target))
+
+    def key_for(self, source: Streams, target: Streams, shared: int) -> tuple[Key, tuple[Residual, ...]]:
+        """As `probe_key`, where it is known which key classes they share, as bits."""
+        if shared:
+            return self.key(shared), ()
         by_row: dict[int, list[Residual]] = {}
         for residual, reads in self.residuals:
             inside = reads & frozenset(target)
@@ -74,15 +93,23 @@ class Compiler:
         best = max(by_row, key=rank)
         return Key(row=best), tuple(by_row[best])
 
-    def step(self, source: StairId | Place, target: StairId, thetas: tuple[Residual, ...]) -> Step:
-        """A step with the predicates that become decidable there."""
+    def step(
+        self,
+        source: StairId | Place,
+        target: StairId,
+        thetas: tuple[Residual, ...],
+        share: tuple[int, int] = (0, WHOLE),
+    ) -> Step:
+        """A step with the predicates that become decidable there, which a ``share`` of the entries takes."""
+        if not self.residuals:
+            return Step(source, target, thetas, share=share)
         ours, theirs = frozenset(source.streams), frozenset(target.streams)
         decided = tuple(
             r
             for r, reads in self.residuals
             if reads <= ours | theirs and not reads <= ours and not reads <= theirs
         )
-        return Step(source, target, thetas, tuple(r for r in decided if r not in thetas))
+        return Step(source, target, thetas, tuple(r for r in decided if r not in thetas), share=share)
 
     def compile(self, plan: Plan) -> RoutingTable:
         """The routing table of a plan."""

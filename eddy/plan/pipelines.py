@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attrs import evolve
-
 from eddy.plan.orderings import Order, Orderings, Ways, prefixes, streams_of
 from eddy.plan.routes import RESULTS, Key, Place, StairId, Step, Stop, Streams
 from stairs.program_kernels import WHOLE
@@ -70,33 +68,31 @@ class Pipelines:
 
     def _follow(self, name: str, order: Order, way: int, share: tuple[int, int]) -> None:
         """Add the steps of a stream's rows, or of the part of them that takes this way."""
-        path, whole = self._numbers((name,)), share
+        compiler, path, whole = self.compiler, self._numbers((name,)), share
         sizes: tuple[int, ...] = (1,)
-        for i, visit in enumerate(order):
-            seen, target = tuple(sorted(path)), self._numbers(streams_of(visit))
-            key, thetas = self.compiler.probe_key(seen, target)
-            source = self._source(path, sizes, key, way)
-            step = evolve(self.compiler.step(source, StairId(target, key), thetas), share=whole)
-            both = tuple(sorted(path + target))
+        targets = [self._numbers(streams_of(visit)) for visit in order]
+        masks = [compiler.classes_of(target) for target in targets]
+        seen, classes = path, compiler.masks[path[0]]
+        key, thetas = compiler.key_for(seen, targets[0], classes & masks[0])
+        source: Out = StairId(path, key if key.classes else Key(row=path[0]))
+        for i, target in enumerate(targets):
+            step = compiler.step(source, StairId(target, key), thetas, whole)
+            both = tuple(sorted(seen + target))
             for wanted in self._ids.get(both, ()):
                 self._add(wanted, step)
             path, sizes, whole = path + target, (*sizes, len(target)), (0, WHOLE)
-            if i + 1 == len(order):
+            if i + 1 == len(targets):
                 self._add(RESULTS, step)
                 return
-            following = self._numbers(streams_of(order[i + 1]))
-            key, _ = self.compiler.probe_key(both, following)
-            if self._stored(both, key) is not None:
-                path, sizes, way = both, (len(both),), 0
+            classes |= masks[i]
+            key, thetas = compiler.key_for(both, targets[i + 1], classes & masks[i + 1])
+            stored = self._stored(both, key)
+            if stored is not None:
+                path, sizes, way, source = both, (len(both),), 0, stored
             else:
-                self._add(self._place(path, sizes, key, way), step)
-
-    def _source(self, path: Streams, sizes: tuple[int, ...], key: Key, way: int) -> Out:
-        """Where the entries are that visit something by this key."""
-        if len(path) == 1:
-            return StairId(path, key if key.classes else Key(row=path[0]))
-        stored = self._stored(path, key) if len(sizes) == 1 else None
-        return self._place(path, sizes, key, way) if stored is None else stored
+                source = Place(path, key, way, () if len(sizes) == len(path) else sizes)
+                self._add(source, step)
+            seen = both
 
     def _stored(self, streams: Streams, key: Key) -> StairId | None:
         """The STAIR from which all that come there go on by this key; without an equality any of them will do."""
@@ -104,10 +100,6 @@ class Pipelines:
             return None
         ids = self._ids[streams]
         return next((wanted for wanted in ids if wanted.key == key or not key.classes), None)
-
-    @staticmethod
-    def _place(path: Streams, sizes: tuple[int, ...], key: Key, way: int) -> Place:
-        return Place(path, key, way, () if max(sizes) == 1 else sizes)
 
     def _add(self, out: Out, step: Step) -> None:
         """A step into a place, which several streams may take that have come together."""

@@ -9,6 +9,7 @@ several ways: under ``A 3: B C | A 1: C B | ...`` three of four rows of A visit 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from difflib import get_close_matches
 
@@ -80,18 +81,34 @@ def left_deep(order: Sequence[str]) -> Join:
 
 def connected_order(first: str, names: Sequence[str], connected: Connected) -> tuple[str, ...]:
     """The streams from ``first`` on, in the order of ``names`` but for those that no predicate connects yet."""
-    order, rest = [first], [name for name in names if name != first]
-    while rest:
-        seen = frozenset(order)
-        follower = next((name for name in rest if connected(seen, name)), rest[0])
-        order.append(follower)
-        rest.remove(follower)
-    return tuple(order)
+    return _orders((first,), names, connected)[first]
 
 
 def stems(names: Sequence[str], connected: Connected) -> Orderings:
     """Orderings in the order of declaration, every prefix connected where it can be."""
-    return Orderings({name: connected_order(name, names, connected)[1:] for name in names})
+    return Orderings({name: order[1:] for name, order in _orders(names, names, connected).items()})
+
+
+def _orders(firsts: Sequence[str], names: Sequence[str], connected: Connected) -> dict[str, tuple[str, ...]]:
+    """From each of these streams on, all of them, each connected with those before where it can be; with one of them
+    alone, if there is such a stream. Which is connected with which is asked once for all."""
+    near: dict[str, set[str]] = {}
+    found = {}
+    for first in firsts:
+        order, rest, around = [first], [name for name in names if name != first], set[str]()
+        while rest:
+            last = order[-1]
+            if last not in near:
+                near[last] = {b for b in names if b != last and connected(frozenset((last,)), b)}
+            around |= near[last]
+            follower = next((name for name in rest if name in around), None)
+            if follower is None:  # a predicate over three streams may connect one
+                seen = frozenset(order)
+                follower = next((name for name in rest if connected(seen, name)), rest[0])
+            order.append(follower)
+            rest.remove(follower)
+        found[first] = tuple(order)
+    return found
 
 
 def parse_plan(text: str, names: Sequence[str], connected: Connected) -> Plan:
@@ -231,8 +248,9 @@ def _known(token: str, text: str, names: Sequence[str]) -> str:
 
 
 def _check_once(found: Sequence[str], text: str, names: Sequence[str], where: str, what: str = "") -> None:
-    missing = [name for name in names if name not in found]
-    twice = sorted({name for name in found if list(found).count(name) > 1})
+    counts = Counter(found)
+    missing = [name for name in names if name not in counts]
+    twice = sorted(name for name, count in counts.items() if count > 1)
     faults = [f"misses {what}{', '.join(missing)}"] if missing else []
     faults += [f"repeats {', '.join(twice)}"] if twice else []
     if faults:

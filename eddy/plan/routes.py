@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attrs import frozen
+from attrs import field, frozen
 
 from eddy.plan.scope import Scope
 from eddy.query.residual import Residual
@@ -46,10 +46,11 @@ class Place:
     sizes: tuple[int, ...] = ()
     """How many streams of the path came at once; none given: one after the other. So places that are made in different
     ways are different places."""
+    streams: Streams = field(init=False, eq=False, repr=False)
+    """The same as the path, in the order of declaration."""
 
-    @property
-    def streams(self) -> Streams:
-        return tuple(sorted(self.path))
+    def __attrs_post_init__(self) -> None:
+        object.__setattr__(self, "streams", tuple(sorted(self.path)))
 
     @property
     def drivers(self) -> Streams:

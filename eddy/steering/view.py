@@ -194,7 +194,7 @@ class Watch:
         return known
 
     def _named(self, streams: tuple[int, ...]) -> tuple[str, ...]:
-        return tuple(self._state.query.names[s] for s in streams)
+        return tuple([self.graph.names[s] for s in streams])
 
     def _stairs(self) -> tuple[StairView, ...]:
         names, track = self._state.query.names, self._state.executor.routers[0].tracks[-1]

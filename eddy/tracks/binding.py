@@ -20,6 +20,9 @@ from stairs.layout import ROWS
 from stairs.probe_kernels import join_for
 from stairs.program_kernels import kind_of, part_of
 
+NO_CHECKS: NDArray[np.int64] = np.zeros(0, np.int64)
+"""Of a step by a single key: nothing is left to verify."""
+
 Recipe = list[tuple[int, Stair]] | int | None
 """How entries get their key: from these components' leaves, from a component's row number (-1: none), or not at all,
 since they have it already."""
@@ -82,6 +85,7 @@ class Binder:
         self.streams = streams
         self.nested = nested
         self.bounded = bounded
+        self._kernels: dict[tuple[int, int], tuple[Any, int]] = {}
 
     def carrier(self, wanted: StairId) -> StairId:
         """The leaf that knows a STAIR's holes: of a stream that carries a part of its key, as much as can be.
@@ -127,10 +131,12 @@ class Binder:
     def _hop(self, step: Step, places: dict[StairId | Place, Ring], carriers: dict[StairId, StairId]) -> Hop:
         target = places[step.target]
         assert isinstance(target, Stair)
-        ours, theirs, both = step.source.streams, step.target.streams, step.streams
+        ours, theirs = step.source.streams, step.target.streams
+        joined = np.array(ours + theirs, np.int64)
         classes, carrier = step.target.key.classes, carriers.get(step.target)
         verified = []
         if len(classes) > 1:
+            both = step.streams
             for c in classes:
                 (a, one), (b, other) = self._attribute(c, ours), self._attribute(c, theirs)
                 verified.append((both.index(a), one, both.index(b), other))
@@ -141,17 +147,26 @@ class Binder:
             step,
             places[step.source],
             target,
-            join_for(len(ours), len(theirs), self.nested, True),
-            kind_of(len(ours), len(theirs), self.nested),
-            np.array([ROWS + both.index(s) for s in ours + theirs], np.int64),
-            np.array(theirs + ours, np.int64),
+            *self._kernel(len(ours), len(theirs)),
+            ROWS + joined.argsort().argsort(),  # where each is among all of them, in order
+            np.concatenate((joined[len(ours) :], joined[: len(ours)])),
             verified,
             asked,
             None if classes else Theta(step, self.streams, self.nested),
             Decision(step.residuals, self.streams, self.nested) if step.residuals else None,
             bool(classes) and not step.residuals and step.scope is None,
-            np.array([(a, b.address, c, d.address) for a, b, c, d in verified], np.int64),
+            np.array([(a, b.address, c, d.address) for a, b, c, d in verified], np.int64)
+            if verified
+            else NO_CHECKS,
         )
+
+    def _kernel(self, sources: int, targets: int) -> tuple[Any, int]:
+        """What joins entries of so many streams with STAIRs of so many, and which kernel of a program that is."""
+        known = self._kernels.get((sources, targets))
+        if known is None:
+            join = join_for(sources, targets, self.nested, True)
+            known = self._kernels[sources, targets] = join, kind_of(sources, targets, self.nested)
+        return known
 
     def _attribute(self, c: int, streams: tuple[int, ...]) -> tuple[int, Stair]:
         """A stream among these that carries a key class, and its leaf under it."""

@@ -84,13 +84,14 @@ def compile_program(schedule: Sequence[Halt | Visit]) -> Program:
     A hop that is more than a probe is left to the router.
     """
     rows: list[tuple[int, ...]] = []
+    blank = (0,) * INSTRUCTION
     sources: list[tuple[Halt, Hop | None, Assist | None]] = []
     halts = [item for item in schedule if isinstance(item, Halt)]
-    last = 0
+    final, last = halts[-1] if halts else None, 0
 
     def add(halt: Halt, hop: Hop | None, operation: int, *rest: int, call: Assist | None = None) -> None:
-        out = 0 if halt is halts[-1] else halt.out.address
-        rows.append((operation, out, *rest, *([0] * (INSTRUCTION - 2 - len(rest)))))
+        out = 0 if halt is final else halt.out.address
+        rows.append((operation, out, *rest, *blank[len(rest) + 2 :]))
         sources.append((halt, hop, call))
 
     for halt in schedule:

@@ -9,14 +9,18 @@ from attrs import define, field
 from policies.optimizer.estimate import Estimate
 from policies.optimizer.measure import count, estimating, verifying
 from policies.optimizer.model import CostModel
-from policies.optimizer.moving import changing_seconds, moving_seconds, same
-from policies.optimizer.portions import PIECE, Pieces, Portions, reckoned
+from policies.optimizer.moving import changing_seconds, moving_seconds
+from policies.optimizer.portions import Pieces, Portions, reckoned
 from policies.optimizer.search import cost_of, search
+from policies.optimizer.steps import steps_of
 from policies.routing.account import Account
 from policies.routing.base import Choice
 from policies.routing.profile import Profile
 from policies.routing.trial import Change, Trials
 from policies.view import View
+
+STEPS = 4
+"""Sets of streams in whose time a step of a plan is dealt with."""
 
 
 @define(eq=False)
@@ -76,21 +80,27 @@ class Thought:
         if self.judging:
             self._judge(believed)
         plan, _ = yield from search(believed, self.model, self.shape, view.pinned)
-        if same(plan, view.plan, view.graph) or self.trials.barred(plan, view.events):
+        ours, theirs = steps_of(view.plan, view.graph), steps_of(plan, view.graph)
+        yield reckoned(STEPS * len(theirs.steps), 0)
+        if ours.steps == theirs.steps or self.trials.barred(plan, view.events) or not self.account.solvent:
             return None
-        yield reckoned(len(view.graph.names), 0)
-        if not self.account.solvent or self._deal(plan, believed) is None:
+        choice = yield from self._deal(plan, believed)
+        if choice is None:
             return None
-        yield PIECE
         # What the new plan would make is sampled before it is believed; what its own makes was counted.
         believed = yield from verifying(believed, view, plan)
-        return self._deal(plan, believed.knowing(count(view)))
+        return (yield from self._deal(plan, believed.knowing(count(view))))
 
-    def _deal(self, plan: str, believed: Estimate) -> Choice | None:
+    def _deal(self, plan: str, believed: Estimate) -> Pieces[Choice | None]:
         """The change to a plan, if it pays."""
-        view, model = self.view, self.model
-        cost, cheaper = (cost_of(p, believed, model) for p in (view.plan, plan))
+        view, model, self.change = self.view, self.model, None
+        piece = reckoned(STEPS * len(steps_of(plan, view.graph).steps), 0)
+        cost = cost_of(view.plan, believed, model)
+        yield piece
+        cheaper = cost_of(plan, believed, model)
+        yield piece
         part = changing_seconds(view.plan, plan, believed, model)
+        yield piece
         # The steps of the plan were counted: what an estimate says beyond that is no gain.
         spent = max(0.0, self.now.seconds - model.overhead(view))
         saved = (cost - cheaper) * min(1.0, spent / cost)
