@@ -182,7 +182,10 @@ class LiveJob:
             streams = by_stream(self.layout, table)
         for batches in abreast(streams, engine.batch_size):
             with watch.working():
-                columns = {name: self.layout.columns(name, rows) for name, rows in batches.items()}
+                columns = {
+                    name: self.layout.arrays(name, self.layout.columns(name, rows))
+                    for name, rows in batches.items()
+                }
                 found = list(self._shown(engine.push_all(columns)))
             yield from found
 

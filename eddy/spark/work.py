@@ -6,10 +6,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import attrs
-import numpy as np
 import pyarrow as pa
 
-from eddy.intake.travel import EVENT
 from eddy.partition import Cell, Partitioning
 from eddy.results.result import Result
 from eddy.spark.layout import CELL, Layout
@@ -44,7 +42,7 @@ class Job:
         yield from gathered(self._joined(batches, tally), self.schema)
 
     def _joined(self, batches: Iterator[pa.RecordBatch], tally: Any) -> Iterator[pa.RecordBatch]:
-        watch, events, cell, bad = Stopwatch(), 0, None, 0
+        watch, cell, bad = Stopwatch(), None, 0
         rows = dict.fromkeys(self.layout.query.names, 0)
         parts: Iterator[tuple[int, Any, int]] = (
             self._blocks(batches, watch) if self.packed else self._in_order(batches, watch)
@@ -52,23 +50,24 @@ class Job:
         for number, part, without in parts:
             bad += without
             if cell is None:
-                cell = Cell(self.layout.query, self.partitioning, number, **self.options)
+                travels = bool(self.layout.marked)
+                cell = Cell(self.layout.query, self.partitioning, number, travels, **self.options)
             with watch.working():
-                arrived = (
-                    {name: self.layout.columns(name, own) for name, own in part.items()}
-                    if isinstance(part, dict)
-                    else self.layout.unpacked(part)
-                )
+                arrived = self._arrived(part)
                 for name, columns in arrived.items():
-                    n = len(next(iter(columns.values())))
-                    rows[name] += n
-                    if not self.layout.query.timed:  # then any order will do
-                        columns[EVENT] = np.arange(events, events + n)
-                        events += n
+                    rows[name] += len(next(iter(columns.values())))
                 found = list(as_spark(cell.push(arrived), self.schema, self.signed))
             yield from found
         if cell is not None:
             sent_back(tally, report_of(cell.number, rows, cell.statistics(), watch, bad=bad))
+
+    def _arrived(self, part: dict[str, pa.RecordBatch] | pa.RecordBatch) -> dict[str, dict[str, Any]]:
+        """The columns of each stream, as the engine takes them."""
+        if isinstance(part, dict):
+            found = {name: self.layout.columns(name, own) for name, own in part.items()}
+        else:
+            found = self.layout.unpacked(part)
+        return {name: self.layout.arrays(name, columns) for name, columns in found.items()}
 
     def _in_order(
         self, batches: Iterator[pa.RecordBatch], watch: Stopwatch
