@@ -155,6 +155,8 @@ class Statistics:
     """None where the policy never judges anything."""
     fault: str | None = None
     """An error of a migration or feedback policy that the next push is going to raise."""
+    candidates: int = 0
+    """Entries that probes have looked at, whether they matched or not: what joining takes, whatever the clock says."""
 
     @property
     def complete(self) -> bool:

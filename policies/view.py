@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from attrs import field, frozen
 
@@ -22,6 +22,14 @@ class Fan:
     """The square of how far off the mean may be; 0 where all rows were looked up."""
 
 
+Pairs = Callable[..., Mapping[tuple[str, str], Fan]]
+"""From pairs of streams (from nothing: from all of them) to what rows of the first find in the second."""
+
+
+def _no_pairs(wanted: Collection[tuple[str, str]] | None = None) -> Mapping[tuple[str, str], Fan]:
+    return {}
+
+
 @frozen
 class Glance:
     """What can be seen at nearly no cost: what there was since the policy was last asked."""
@@ -31,6 +39,9 @@ class Glance:
     """Rows of each stream."""
     matches: int
     """Of all steps."""
+    seconds: float = field(default=0.0, eq=False)
+    """Time spent on batches."""
+    batches: int = 0
 
 
 @frozen
@@ -93,6 +104,6 @@ class View:
     """Events of a batch, on average."""
     lengths: Mapping[str, int] = field(factory=dict)
     """Rows of the windows that are given by a number of rows."""
-    pairs: Callable[[], Mapping[tuple[str, str], Fan]] = field(default=dict, eq=False, repr=False)
-    """What `sample` says of pairs of streams that one equality connects, all of them at once, in much less time; of
-    others nothing."""
+    pairs: Pairs = field(default=_no_pairs, eq=False, repr=False)
+    """What `sample` says of pairs of streams that one equality connects, all of them at once, or those that are given,
+    in much less time; of others nothing."""

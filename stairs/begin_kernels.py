@@ -15,7 +15,6 @@ from stairs.kernel import kernel
 from stairs.layout import (
     AGES_AT,
     BASE,
-    CAPACITY,
     FIRST_AGE,
     FROM,
     INTS,
@@ -41,8 +40,10 @@ KIND, ADDRESS, STREAMS = range(3)
 """Columns of a table of rings: the kind, the address of its meta, its stream (a leaf) or where its streams are."""
 TABLE = 3
 
-AGES, STEP = 64, 5
-"""How many ages a STAIR has room for; it takes one when 1 / 2**STEP of its slots have been used since the last."""
+AGES, STEP, FINEST = 64, 5, 16
+"""How many ages a STAIR has room for; it takes one when its entries are more by 1 / 2**STEP since the last, and by
+FINEST. What counts is what it holds, not the slots it has: where few entries are live, few that are dead stay in the
+way of those who follow a chain, however large a burst has made it."""
 
 SPARE = 64
 """A STAIR should have room for twice what a batch usually puts there, and this many more."""
@@ -51,11 +52,11 @@ SPARE = 64
 @kernel(nb.int64(LONGS, LONGS, LONGS, LONGS), makes_arrays=True)
 def pass_ages(meta, streams, lows, counts):
     """Take an age if it is time, and forget those that are past; returns the first id that may be live."""
-    k, low, tail, capacity = meta[WIDTH] - ROWS, meta[LOW], meta[TAIL], meta[CAPACITY]
+    k, low, tail = meta[WIDTH] - ROWS, meta[LOW], meta[TAIL]
     ages = carray(pointer(meta[AGES_AT]), (AGES, 1 + k), np.int64)
     first, last = meta[FIRST_AGE], meta[LAST_AGE]
     newest = ages[(last - 1) % AGES, 0] if first < last else low
-    if tail - newest > capacity >> STEP and last - first < AGES:
+    if tail - newest > max((tail - low) >> STEP, FINEST) and last - first < AGES:
         ages[last % AGES, 0] = tail
         for j in range(k):
             ages[last % AGES, 1 + j] = counts[streams[j]]

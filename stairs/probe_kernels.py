@@ -2,7 +2,7 @@
 
 Both kernels append each match straight into the ring above, with the source's key. They stop when that ring is
 full and are called again with the same cursor and list: ``cursor`` holds the next source id, the end of the source
-range, and how far the work at hand has come.
+range, and how far the work at hand has come; and it counts candidates.
 
 With ``cursor[LINKING]`` a probe also puts each match into the chain of its key, as `key_kernels.link` does: while the
 record is at hand, instead of in a second pass.
@@ -34,8 +34,12 @@ from stairs.match_kernels import behind, shape_of, source_behind, write_link, wr
 BLOCK, FEW = 512, 3
 """Source entries that take their steps together; when so few are left, each goes to the end of its chain at once."""
 
-LINKING = 4
-"""The field of a cursor that says whether matches are linked."""
+LINKING, STEPS, MISSED = 4, 5, 6
+"""Fields of a cursor after those of the probe at hand: whether matches are linked; how many candidates were looked at;
+and how many of them came with this portion and were no match, most of them because they come later than the source's
+event. The longer a portion, the more of these (see `sequence_kernels`)."""
+CURSOR = 7
+"""Fields of the cursor of a probe."""
 
 PROBE = nb.int64(STATE, STATE, STATE, LONGS, LONGS, RECORDS, LONGS, RECORDS)
 
@@ -108,6 +112,7 @@ def probing(own: int, other: int, ordered: bool) -> Any:
         width, newest, second = marks.shape[1], marks.shape[0] - 1, waiting.shape[1]
         shape = shape_of(place, streams, sources, targets, own)
         i, stop, active = cursor[0], cursor[1], cursor[2]
+        steps, missed = np.int64(0), np.int64(0)
         while i < stop or active > 0:
             if active == 0:
                 upto = min(i + BLOCK, stop)
@@ -115,6 +120,8 @@ def probing(own: int, other: int, ordered: bool) -> Any:
                 i = upto
             if tail == end and active > 0:
                 cursor[0], cursor[2], ometa[TAIL] = i, active, tail
+                cursor[STEPS] += steps
+                cursor[MISSED] += missed
                 return 0
             few, left, a = active <= FEW, 0, 0
             while a < active and tail < end:
@@ -142,6 +149,8 @@ def probing(own: int, other: int, ordered: bool) -> Any:
                     write_rows(orec, o, srec, s, trec, t, place, shape, own, other)
                     put(oevents, tail - obase, latest)
                     tail += np.int64(match)
+                    steps += 1
+                    missed += np.int64((~older & np.int32(1)) & ~np.int32(match))
                     # The ids of a leaf are its rows, in order: there the first dead row ends the chain.
                     alive = np.int32(found - tlow)
                     if ordered and targets == 1:
@@ -154,6 +163,8 @@ def probing(own: int, other: int, ordered: bool) -> Any:
                 a += 1
             active = close_up(waiting, left, a, active)
         cursor[0], cursor[2], ometa[TAIL] = i, 0, tail
+        cursor[STEPS] += steps
+        cursor[MISSED] += missed
         return 1
 
     return probe
@@ -188,6 +199,8 @@ def scanning(ordered: bool) -> Any:
             if ordered and event < 0:
                 found = ttail  # a row that is not kept finds nothing
             resumed = 0
+            cursor[STEPS] += ttail - found
+            cursor[MISSED] += ttail - max(found, tbase)
             while found < ttail:
                 t = np.uint64(found & tmask)
                 if trec[t, KEY_LOW] == low and trec[t, KEY_HIGH] == high and trec[t, NEXT] != np.int32(found):
@@ -205,6 +218,8 @@ def scanning(ordered: bool) -> Any:
                     if live:
                         if tail == end:
                             cursor[0], cursor[2], cursor[3] = i, found, 1
+                            cursor[STEPS] -= ttail - found
+                            cursor[MISSED] -= ttail - max(found, tbase)
                             ometa[TAIL] = tail
                             return 0
                         o = np.uint64(tail & omask)

@@ -27,10 +27,13 @@ from stairs.layout import (
     FROM,
     HEADS,
     HOLES,
+    KEY_HIGH,
+    KEY_LOW,
     LINKED,
     LONGS,
     LOW,
     META_FIELDS,
+    NEXT,
     RECORDS,
     RECORDS_AT,
     ROOM,
@@ -41,7 +44,7 @@ from stairs.layout import (
     WIDTH,
 )
 from stairs.lowlevel.address import data_of, pointer
-from stairs.probe_kernels import ARRIVING, LINKING, SCAN_ARRIVING
+from stairs.probe_kernels import ARRIVING, CURSOR, LINKING, SCAN_ARRIVING
 
 BEGIN, JOIN, END, FETCH, NUMBER, LINK, ASK = range(7)
 """Instructions. BEGIN and END enclose the joins into one ring, whose delta is what they appended; FETCH and NUMBER
@@ -55,7 +58,10 @@ AFTER, UPTO = 8, 9
 """Which part of the source's delta a join takes, in WHOLE-ths: from AFTER to UPTO."""
 PROBES, MATCHES = 10, 11
 """Source entries that a join has taken so far, and what came of them."""
-INSTRUCTION = 12
+CHECKS, CHECK_COUNT = 12, 13
+"""What the matches of a join are held to besides its key, which is a mix of several: the address of checks (`retain`),
+and how many they are."""
+INSTRUCTION = 14
 
 WHOLE_BITS = 16
 WHOLE = 1 << WHOLE_BITS
@@ -73,8 +79,9 @@ def kind_of(sources: int, targets: int, nested: bool) -> int:
 PROBE_1_1, PROBE_1_2, PROBE_2_1 = ARRIVING[1, 1], ARRIVING[1, 2], ARRIVING[2, 1]
 PROBE_3_1, PROBE_1_3, PROBE_ANY = ARRIVING[3, 1], ARRIVING[1, 3], ARRIVING[0, 0]
 
-RESUMED, MATCHED = LINKING + 1, LINKING + 2
-"""Fields of the cursor after those of a probe: 1 if the run goes on in the middle of a join; all matches so far."""
+RESUMED, MATCHED, RUN_CURSOR = CURSOR, CURSOR + 1, CURSOR + 2
+"""Fields of the cursor after those of a probe: 1 if the run goes on in the middle of a join; all matches so far. And
+the number of its fields."""
 
 
 @intrinsic
@@ -136,6 +143,37 @@ def join(order, out, marks, cursor, waiting):
     return SCAN_ARRIVING(source, target, into, place, streams, marks, cursor, waiting)
 
 
+@part
+def same(checks, c, records, slot):
+    """Whether two components of an entry have the same key in their leaves, as check ``c`` says: a component and the
+    address of its leaf, and once more."""
+    one, other = state_at(checks[c, 1])[0], state_at(checks[c, 3])[0]
+    a = np.uint64(records[slot, ROWS + checks[c, 0]] & (one.shape[0] - 1))
+    b = np.uint64(records[slot, ROWS + checks[c, 2]] & (other.shape[0] - 1))
+    return one[a, KEY_LOW] == other[b, KEY_LOW] and one[a, KEY_HIGH] == other[b, KEY_HIGH]
+
+
+@kernel(nb.void(nb.int64, nb.int64, nb.int64, nb.int64), makes_arrays=True)
+def retain(ring, start, where, count):
+    """Of the entries from ``start`` to the tail of a ring only those stay, in order, that pass all ``count`` checks at
+    the address ``where``: the exact test behind a mixed key."""
+    records, _, events, meta = state_at(ring)
+    checks = carray(pointer(where), (count, 4), np.int64)
+    mask, base, tail = records.shape[0] - 1, meta[BASE], start
+    for entry in range(start, meta[TAIL]):
+        slot, passed = np.uint64(entry & mask), True
+        for c in range(count):
+            passed &= same(checks, c, records, slot)
+        if passed:
+            copy = np.uint64(tail & mask)
+            for j in range(records.shape[1]):
+                records[copy, j] = records[slot, j]
+            records[copy, NEXT] = np.int32(tail)
+            events[np.uint64(tail - base)] = events[np.uint64(entry - base)]
+            tail += 1
+    meta[TAIL] = tail
+
+
 @kernel(nb.int64(nb.int64[:, ::1], nb.int64, nb.int64, nb.int64, RECORDS, LONGS, RECORDS), makes_arrays=True)
 def run(program, at, stop, results, marks, cursor, waiting):
     """Follow the instructions at..stop; returns where it stopped. ``results`` is the ring in place of address 0.
@@ -169,11 +207,16 @@ def run(program, at, stop, results, marks, cursor, waiting):
             cursor[RESUMED] = 1
             before = meta[TAIL]
             done = join(order, out, marks, cursor, waiting)
+            full = meta[TAIL]
+            if order[CHECK_COUNT] != 0:
+                retain(out, before, order[CHECKS], order[CHECK_COUNT])
             if cursor[LINKING] != 0:
                 meta[LINKED] = meta[TAIL]
             order[MATCHES] += meta[TAIL] - before
             cursor[MATCHED] += meta[TAIL] - before
             if done == 0:
+                if meta[TAIL] < full:
+                    continue  # some were no matches, so there is room
                 return at
             cursor[RESUMED] = 0
         elif operation == END:

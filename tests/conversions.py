@@ -41,7 +41,7 @@ def listed(kind: str, values: Any) -> list:
     """The values as Python sees them, NULL as None."""
     column = one(kind, values)
     plain = column.values.to_pylist() if kind == "string" else column.values.tolist()
-    valid = [True] * len(plain) if column.valid is None else column.valid.tolist()
+    valid = column.known.tolist()
     return [value if known else None for value, known in zip(plain, valid, strict=True)]
 
 

@@ -137,11 +137,5 @@ def column(values, dtype):
 
 def rows_of(columns, n):
     """Columns as a list of rows of Python values."""
-    lists = [
-        [
-            v if ok else None
-            for v, ok in zip(c.values.tolist(), [True] * n if c.valid is None else c.valid, strict=True)
-        ]
-        for c in columns
-    ]
+    lists = [[v if ok else None for v, ok in zip(c.values.tolist(), c.known, strict=True)] for c in columns]
     return list(zip(*lists, strict=True)) if lists else [()] * n

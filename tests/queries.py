@@ -271,6 +271,9 @@ def make(pick, count, sparse=False, bounded=False):
         for _ in range(pick.choice([0, 0, 0, 1, 1, 2, 3]))
         if (extra := spare(pick, specs, names)) is not None
     ]
+    for name in names:
+        if pick.chance(30):  # no predicate reads it
+            specs[name]["note"] = Spec("string", "string", pick.choice([3, 1000]), nulls)
     most = 60 if sparse else {2: 40, 3: 20, 4: 12, 5: 10, 6: 8}[count]
     streams = {}
     for name in names:

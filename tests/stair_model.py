@@ -9,7 +9,7 @@ import numpy as np
 from stairs import Ring, Stair
 from stairs.begin_kernels import LEAF, STAIR, begin_rings
 from stairs.layout import BASE, ROWS, TAIL
-from stairs.probe_kernels import BLOCK, join_for
+from stairs.probe_kernels import BLOCK, CURSOR, join_for
 from stairs.ring_kernels import append_keys
 
 NO_MARKS = np.empty(0, np.int32)
@@ -62,7 +62,7 @@ def read(ring, start=None):
 def join(source, target, out, place, marks, ordered=True, nested=False, span=None, ours=()):
     """Probe to the end, making room as the router does."""
     kernel = join_for(source.components, target.components, nested, ordered)
-    cursor = np.array([*(span or (source.base, source.tail)), 0, 0, 0], np.int64)
+    cursor = np.array([*(span or (source.base, source.tail)), *[0] * (CURSOR - 2)], np.int64)
     waiting = np.zeros((2, BLOCK + 1), np.int32)
     streams = target.streams if ordered else np.array([*target.streams, *ours], np.int64)
     while not kernel(source.state, target.state, out.state, place, streams, marks, cursor, waiting):

@@ -28,6 +28,7 @@ DOORS = {"eddy/__init__.py", "eddy/compiling.py", "eddy/cli.py", "stairs/__init_
 LATER = {
     ("eddy/partition/__init__.py", "engine"),
     ("stairs/lowlevel/lanes.py", ""),
+    ("stairs/lowlevel/texts.py", ""),
 }
 """What a module may import beyond that: a façade that loads what it offers when it is asked for, and the decorator that
 compiles kernels."""

@@ -64,7 +64,12 @@ CLOCK = {
 }
 """Differ from run to run."""
 
-FAST = {"bytes": "the fast path has arrays of its own, for the rows of one push"}
+PORTIONS = {
+    "candidates": "the more events are joined together, the more that come later are passed on the way"
+}
+"""Depends on how rows are handed over: the one thing that does."""
+
+FAST = {"bytes": "the fast path has arrays of its own, for the rows of one push", **PORTIONS}
 """May differ between the fast path and the long way, beside `CLOCK`."""
 
 LARGE = {
@@ -75,6 +80,7 @@ LARGE = {
 """And these, once a push was larger than a batch."""
 
 THREADS = {
+    **PORTIONS,
     "bytes": "each shard has arrays of its own, half full on average",
     "streams.bytes": "the same: payload and leaves",
     "stairs.bytes": "the same",

@@ -261,8 +261,10 @@ def _differ(column: Column) -> Array:
 
 def _take(column: Column, places: Array) -> Column:
     """These values; without a mask where none of them is NULL."""
-    valid = None if column.valid is None else column.valid.take(places)
-    return Column(column.values.take(places), None if valid is None or valid.all() else valid)
+    taken = column.take(places)
+    if taken.valid is not None and taken.valid.all():
+        taken.valid = None
+    return taken
 
 
 def accumulator(function: str | Compiled, *types: ColumnType) -> Accumulator | None:

@@ -20,10 +20,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from eddy.difference import layout as layout
+from eddy.difference import layout
 from eddy.difference.judgement import settle
 from eddy.difference.kernels import AHEAD, foresee, step
-from eddy.difference.rows import Conditions, Int32s, Int64s, KeyedRows
+from eddy.difference.layout import Int32s, Int64s
+from eddy.difference.rows import Conditions, KeyedRows
 from eddy.difference.store import Store
 from eddy.errors import PlanError, QueryError
 
@@ -81,30 +82,28 @@ class Difference:
             return
         self._order = tuple(order)
         self._plan = self._planned()
-        self._store.numbers[layout.ORDERS] += 1
-        self._newest = self._open = int(self._store.table[layout.COUNT, 0]) - 1
+        self._store.use["orders"] += 1
+        self._newest = self._open = self._store.count - 1
 
-    def _planned(self) -> Int32s:
+    def _planned(self) -> layout.Plan:
         """The order, and what follows from it and from the conditions, as the kernels take it."""
         conditions = self._conditions
-        plan = np.zeros((layout.WORDS + conditions.width, self.inner + 1), np.int32)
+        inner, columns = np.zeros(self.inner + 1, layout.INNER), np.zeros(self.inner, layout.COLUMN)
+        keys = np.zeros((self.inner, conditions.width), np.int32)
         before = 0
         for place, stream in enumerate(self._order):
-            plan[layout.ORDER, place] = stream - 1
-            plan[layout.PLACE, stream - 1] = place
-            plan[layout.BEFORE, stream - 1] = before
+            inner["place"][stream - 1], inner["before"][stream - 1] = place, before
             before |= 1 << (stream - 1)
-        plan[layout.PLACE, self.inner], plan[layout.BEFORE, self.inner] = self.inner, before
+        inner["place"][self.inner], inner["before"][self.inner] = self.inner, before
         sharing = [0] * self.inner
         for stream, condition in enumerate(conditions.of_streams):
             column = conditions.columns.index(condition)
-            plan[layout.COLUMN, stream] = column
-            plan[layout.COUNTER, stream] = layout.COUNTS + sharing[column]
-            plan[layout.MEMBERS, column] |= 1 << stream
-            plan[layout.WIDTH, column] = len(condition)
-            plan[layout.WORDS : layout.WORDS + len(condition), column] = condition
+            inner["column"][stream], inner["counter"][stream] = column, layout.COUNTS + sharing[column]
+            columns["members"][column] |= 1 << stream
+            columns["width"][column] = len(condition)
+            keys[column, : len(condition)] = condition
             sharing[column] += 1
-        return plan
+        return layout.Plan(np.array(self._order, np.int32) - 1, inner, columns, keys)
 
     # -- a batch -------------------------------------------------------------------------------------------------
 
@@ -122,12 +121,12 @@ class Difference:
         least = store.room + len(streams) + 1
         if not least <= len(self._changes[0]) <= 8 * least:
             self._changes = _room_for(least)
-        batch = (*laid_out, np.empty(len(streams) + 2 * AHEAD, np.int32))
-        state = np.zeros(layout.CURSORS + 1 + self.inner, np.int64)
-        state[layout.CURSORS + 2 :] = np.cumsum(arriving[1:-1])
-        foresee(batch, self._plan, store.directory, state[layout.CURSORS :].copy())
+        batch = layout.Batch(*laid_out, np.empty(len(streams) + 2 * AHEAD, np.int32))
+        progress, cursors = np.zeros(1, layout.PROGRESS), np.zeros(1 + self.inner, np.int64)
+        cursors[2:] = np.cumsum(arriving[1:-1])
+        foresee(batch, self._plan, store.directory, cursors.copy())
         stores = self._plan, store.directory, store.base, store.table, store.rings
-        while not step(batch, *stores, (*self._changes, state)):
+        while not step(batch, *stores, layout.Changes(*self._changes, progress, cursors)):
             found, signs, events = self._changes
             self._changes = (
                 np.tile(found, 2),
@@ -135,19 +134,19 @@ class Difference:
                 np.tile(events, 2),
             )  # what is there stays in front
         self._settle()
-        found, signs, events = (array[: state[layout.CHANGED]].copy() for array in self._changes)
+        found, signs, events = (array[: progress["changed"][0]].copy() for array in self._changes)
         return found, signs, events
 
     def _settle(self) -> None:
         """Settle holes in the background. When the oldest row is reached none is left."""
         if self.background:
             self.settle(self.background)
-        elif self._newest < int(self._store.table[layout.LOW, 0]):
+        elif self._newest < self._store.low:
             self._open = self._newest
 
     def settle(self, budget: int) -> None:
-        """Settle up to so many holes now, those of the newest rows first."""
-        low = int(self._store.table[layout.LOW, 0])
+        """Settle up to ``budget`` holes now, those of the newest rows first."""
+        low = self._store.low
         if self._newest >= low:
             self._newest = settle(
                 self._plan, self._store.directory, self._store.base, self._newest, low, budget
@@ -169,7 +168,7 @@ class Difference:
         self._newest = self._open = lows[0] - 1
         for batch in batches:
             self.step(*batch)
-        self._store.table[layout.COUNT] = counts
+        self._store.table["count"] = counts
 
     # -- readers -------------------------------------------------------------------------------------------------
 
@@ -192,7 +191,7 @@ class Difference:
     @property
     def settled_all(self) -> bool:
         """Whether it is certain, without a look at the rows, that no hole is left."""
-        return bool(self._open < self._store.table[layout.LOW, 0])
+        return bool(self._open < self._store.low)
 
     @property
     def complete(self) -> tuple[float, ...]:
@@ -201,7 +200,7 @@ class Difference:
         States that an order has in common with the one before stay as complete as they were; the last one, the result,
         always is.
         """
-        if self._open < self._store.table[layout.LOW, 0]:
+        if self._open < self._store.low:
             return (1.0,) * self.inner
         _, blockers, free = self._store.judged()
         subtracted = np.cumsum([1 << (stream - 1) for stream in self._order])
@@ -211,20 +210,20 @@ class Difference:
     @property
     def holes(self) -> int:
         """The base rows of which other streams are known to be free than those before their blocker in this order."""
-        if self._open < self._store.table[layout.LOW, 0]:
+        if self._open < self._store.low:
             return 0
         _, blockers, free = self._store.judged()
-        return int(np.count_nonzero(free != self._plan[layout.BEFORE, blockers]))
+        return int(np.count_nonzero(free != self._plan.inner["before"][blockers]))
 
     @property
     def unsettled(self) -> int:
         """Base rows that may be holes, at most."""
-        return max(0, self._open + 1 - int(self._store.table[layout.LOW, 0]))
+        return max(0, self._open + 1 - self._store.low)
 
     @property
     def settled(self) -> int:
         """How many holes were settled so far."""
-        return int(self._store.numbers[layout.SETTLED])
+        return int(self._store.use["settled"])
 
     @property
     def nbytes(self) -> int:

@@ -4,56 +4,42 @@ from __future__ import annotations
 
 from numba import int32, int64, uint64, void
 
-from eddy.difference.layout import (
-    COUNTS,
-    DIRECTORY,
-    HASH,
-    HEAD,
-    KEYS,
-    LINKS,
-    NEXT,
-    ORDERS,
-    STAMP,
-    UNLINKED,
-    USED,
-    VACANT,
-    part,
-)
+from eddy.difference.layout import COUNTS, DIRECTORY, HASH, HEAD, INTS, LINKS, NEXT, STAMP, UNLINKED
 from stairs.hashing import stir
-from stairs.kernel import kernel
+from stairs.kernel import kernel, part
 
 
 @part
 def entry_of(directory, column, width):
-    """The entry of the key that the directory's numbers end with, made if there is none."""
-    heads, entries, meta = directory
-    first, halves = meta.shape[0] - width, meta[KEYS]
+    """The entry of the key of ``width`` words that is sought, made if there is none."""
+    heads, entries, use = directory.heads, directory.entries, directory.use[0]
+    halves = use.keys
     hashed = uint64(0)
     for w in range(width):
-        hashed = stir(hashed, meta[first + w])
+        hashed = stir(hashed, directory.sought[w])
     bucket = int64(hashed & uint64(heads.shape[1] - 1))
     entry = int64(heads[column, bucket])
     while entry >= 0:
         same = True
         for w in range(width):
-            word = meta[first + w]
+            word = directory.sought[w]
             same &= entries[entry, halves + 2 * w] == int32(word)
             same &= entries[entry, halves + 2 * w + 1] == int32(word >> 32)
         if same:
             return entry
         entry = int64(entries[entry, NEXT])
-    entry = meta[VACANT]
+    entry = use.vacant
     if entry >= 0:
-        meta[VACANT] = entries[entry, NEXT]
+        use.vacant = entries[entry, NEXT]
     else:
-        entry = meta[USED]
-        meta[USED] += 1
+        entry = use.used
+        use.used += 1
     for at in range(COUNTS, halves):
         entries[entry, at] = 0
     for w in range(width):
-        word = meta[first + w]
+        word = directory.sought[w]
         entries[entry, halves + 2 * w], entries[entry, halves + 2 * w + 1] = int32(word), int32(word >> 32)
-    entries[entry, HASH], entries[entry, HEAD], entries[entry, STAMP] = int32(hashed), -1, meta[ORDERS]
+    entries[entry, HASH], entries[entry, HEAD], entries[entry, STAMP] = int32(hashed), -1, use.orders
     entries[entry, NEXT] = heads[column, bucket]
     heads[column, bucket] = entry
     return entry
@@ -62,10 +48,10 @@ def entry_of(directory, column, width):
 @part
 def give_up(directory, column, entry):
     """Make an entry vacant if no row needs it any more."""
-    heads, entries, meta = directory
+    heads, entries, use = directory.heads, directory.entries, directory.use[0]
     if entries[entry, HEAD] >= 0:
         return
-    for at in range(COUNTS, meta[KEYS]):
+    for at in range(COUNTS, use.keys):
         if entries[entry, at] != 0:
             return
     bucket = int64(entries[entry, HASH]) & (heads.shape[1] - 1)
@@ -76,8 +62,8 @@ def give_up(directory, column, entry):
         while entries[newer, NEXT] != entry:
             newer = int64(entries[newer, NEXT])
         entries[newer, NEXT] = entries[entry, NEXT]
-    entries[entry, NEXT] = meta[VACANT]
-    meta[VACANT] = entry
+    entries[entry, NEXT] = use.vacant
+    use.vacant = entry
 
 
 @part
@@ -102,26 +88,26 @@ def unlink(records, directory, slot, column):
         records[newer, at + 2] = older
     else:
         entry = int64(records[slot, at])
-        directory[1][entry, HEAD] = older
+        directory.entries[entry, HEAD] = older
         if older < 0:
             give_up(directory, column, entry)
     records[slot, at] = UNLINKED
 
 
-@kernel(void(DIRECTORY, DIRECTORY, int32[::1]))
+@kernel(void(DIRECTORY, DIRECTORY, INTS))
 def move_entries(old, new, moved):
     """Fill a new, empty directory of another size; `moved` gets the new number of each entry."""
-    heads, entries, meta = new
-    for column in range(old[0].shape[0]):
-        for bucket in range(old[0].shape[1]):
-            entry = int64(old[0][column, bucket])
+    heads, entries, use = new.heads, new.entries, new.use[0]
+    for column in range(old.heads.shape[0]):
+        for bucket in range(old.heads.shape[1]):
+            entry = int64(old.heads[column, bucket])
             while entry >= 0:
-                to = meta[USED]
-                meta[USED] += 1
+                to = use.used
+                use.used += 1
                 moved[entry] = to
                 for at in range(entries.shape[1]):
-                    entries[to, at] = old[1][entry, at]
+                    entries[to, at] = old.entries[entry, at]
                 into = int64(entries[to, HASH]) & (heads.shape[1] - 1)
                 entries[to, NEXT] = heads[column, into]
                 heads[column, into] = to
-                entry = int64(old[1][entry, NEXT])
+                entry = int64(old.entries[entry, NEXT])

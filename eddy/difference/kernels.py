@@ -1,4 +1,4 @@
-"""The events of a chain of set differences. No checks: see `difference`; the terms are those of `difference_layout`."""
+"""The events of a chain of set differences. No checks: see `difference`; the terms are those of `layout`."""
 
 from __future__ import annotations
 
@@ -10,34 +10,21 @@ from eddy.difference.layout import (
     BASE,
     BATCH,
     BLOCKER,
-    CHANGED,
     CHANGES,
-    COLUMN,
-    COUNT,
-    COUNTER,
-    CURSORS,
     DIRECTORY,
-    EARLIER,
     ENDING,
-    EVENT,
     FREE,
     HEAD,
     INTS,
     LINKS,
-    LOW,
+    LONGS,
     NULL,
-    ORDER,
     PLAN,
-    RING,
-    SIZE,
+    STREAMS,
     UNLINKED,
-    WIDTH,
-    WORDS,
-    part,
-    routine,
 )
 from stairs.hashing import stir
-from stairs.kernel import kernel
+from stairs.kernel import kernel, part
 from stairs.lowlevel.prefetch import prefetch
 
 AHEAD, SOON = 6, 4
@@ -48,13 +35,13 @@ will expire SOON rows before: a few streams have their turns in between."""
 @part
 def _expire_base(plan, directory, base, table, rows, used):
     """Take base rows that expire out of their lists; those that were results are written to `rows`."""
-    records = base[0]
-    for row in range(table[EARLIER, 0], min(table[LOW, 0], table[COUNT, 0])):
+    records = base.records
+    for row in range(table[0].earlier, min(table[0].low, table[0].count)):
         slot = row & (records.shape[0] - 1)
-        for column in range(directory[0].shape[0]):
+        for column in range(directory.heads.shape[0]):
             if records[slot, LINKS + 3 * column] >= 0:
                 unlink(records, directory, slot, column)
-        if records[slot, BLOCKER] == plan.shape[1] - 1:
+        if records[slot, BLOCKER] == plan.order.shape[0]:
             rows[used] = row
             used += 1
     return used
@@ -63,10 +50,10 @@ def _expire_base(plan, directory, base, table, rows, used):
 @part
 def _expire(plan, directory, table, rings, c):
     """Count rows of an inner stream out; whether there are lists to walk. Their entries stay in the ring."""
-    entries, column, at = directory[1], plan[COLUMN, c - 1], plan[COUNTER, c - 1]
+    entries, column, at = directory.entries, plan.inner[c - 1].column, plan.inner[c - 1].counter
     ending = False
-    for row in range(table[EARLIER, c], min(table[LOW, c], table[COUNT, c])):
-        slot = table[RING, c] + (row & (table[SIZE, c] - 1))
+    for row in range(table[c].earlier, min(table[c].low, table[c].count)):
+        slot = table[c].ring + (row & (table[c].size - 1))
         entry = int64(rings[slot])
         if entry >= 0:
             entries[entry, at] -= 1
@@ -83,12 +70,12 @@ def _expire(plan, directory, table, rings, c):
 @part
 def _walk_ended(plan, directory, base, table, rings, c, rows, used):
     """Walk the lists that `_expire` has left, except where a row with the same key has come since."""
-    entries, column, at = directory[1], plan[COLUMN, c - 1], plan[COUNTER, c - 1]
-    for row in range(table[EARLIER, c], min(table[LOW, c], table[COUNT, c])):
-        entry = int64(rings[table[RING, c] + (row & (table[SIZE, c] - 1))])
+    entries, column, at = directory.entries, plan.inner[c - 1].column, plan.inner[c - 1].counter
+    for row in range(table[c].earlier, min(table[c].low, table[c].count)):
+        entry = int64(rings[table[c].ring + (row & (table[c].size - 1))])
         if entry >= 0 and entries[entry, at] == ENDING:
             if not is_idle(plan, directory, c - 1, entry):
-                used = walk(plan, directory, base, c - 1, entry, table[LOW, 0], rows, used)
+                used = walk(plan, directory, base, c - 1, entry, table[0].low, rows, used)
             entries[entry, at] = 0
             give_up(directory, column, entry)
     return used
@@ -97,32 +84,32 @@ def _walk_ended(plan, directory, base, table, rings, c, rows, used):
 @part
 def _arrive(plan, directory, stream, keys, row):
     """Count a row of an inner stream in. Returns its entry, and whether it is the first with its key."""
-    _, entries, meta = directory
-    column, at = plan[COLUMN, stream], plan[COUNTER, stream]
-    width = int64(plan[WIDTH, column])
+    entries = directory.entries
+    column, at = plan.inner[stream].column, plan.inner[stream].counter
+    width = int64(plan.columns[column].width)
     for w in range(width):
-        meta[meta.shape[0] - width + w] = keys[row, w]
+        directory.sought[w] = keys[row, w]
     entry = entry_of(directory, column, width)
-    held = entries[entry, at]
-    entries[entry, at] = 1 if held == ENDING else held + 1
-    return entry, held == 0
+    before = entries[entry, at]
+    entries[entry, at] = 1 if before == ENDING else before + 1
+    return entry, before == 0
 
 
 @part
 def _arrive_base(plan, directory, base, slot, keys, flags, row):
     """Take in a base row; whether it is a result."""
-    records, columns = base[0], directory[0].shape[0]
+    records, columns = base.records, directory.heads.shape[0]
     records[slot, BLOCKER], records[slot, FREE] = -1, 0
     for column in range(columns):
         records[slot, LINKS + 3 * column] = UNLINKED if flags[row, column] else NULL
     if not flags[row, columns]:
         return False
     for w in range(keys.shape[1]):
-        base[1][slot, w] = keys[row, w]
-    return judge(plan, directory, base, slot, 0) == plan.shape[1] - 1
+        base.keys[slot, w] = keys[row, w]
+    return judge(plan, directory, base, slot, 0) == plan.order.shape[0]
 
 
-@routine
+@kernel(void(LONGS, int64, int64))
 def _sort(rows, first, stop):
     """Bring rows into ascending order. Most lists come newest first; others are a few runs."""
     falling = True
@@ -148,7 +135,7 @@ def _sort(rows, first, stop):
 @part
 def _write(changes, event, first, stop, sign):
     """Finish the changes of one sign at one event."""
-    rows, signs, events, _ = changes
+    rows, signs, events = changes.rows, changes.signs, changes.events
     rising = True
     for i in range(first, stop):
         signs[i], events[i] = sign, event
@@ -160,31 +147,31 @@ def _write(changes, event, first, stop, sign):
 @part
 def _expect(base, table, rings, entries, s):
     """Ask for the entry of a row that will expire soon. (Whatever is read there, asking does no harm.)"""
-    row, records = table[LOW, s] + SOON, base[0]
+    row, records = table[s].low + SOON, base.records
     if s > 0:
-        prefetch(entries, int64(rings[table[RING, s] + (row & (table[SIZE, s] - 1))]))
+        prefetch(entries, int64(rings[table[s].ring + (row & (table[s].size - 1))]))
     else:
         prefetch(entries, int64(records[row & (records.shape[0] - 1), LINKS]))
 
 
-@kernel(void(BATCH, PLAN, DIRECTORY, int64[::1]))
+@kernel(void(BATCH, PLAN, DIRECTORY, LONGS))
 def foresee(batch, plan, directory, cursors):
     """Write down the bucket that each event looks into first, so that `step` can ask for it ahead."""
-    streams, _, keys, _, base_keys, _, buckets = batch
-    size, first = directory[0].shape[1], plan[COLUMN, plan[ORDER, 0]]
+    streams, buckets = batch.streams, batch.buckets
+    size, first = directory.heads.shape[1], plan.inner[plan.order[0]].column
     for event in range(streams.shape[0]):
         s = int64(streams[event])
         row = cursors[s]
         cursors[s] += 1
-        column = int64(plan[COLUMN, s - 1] if s > 0 else first)
+        column = int64(plan.inner[s - 1].column if s > 0 else first)
         hashed = uint64(0)
-        for w in range(plan[WIDTH, column]):
-            hashed = stir(hashed, keys[row, w] if s > 0 else base_keys[row, plan[WORDS + w, column]])
+        for w in range(plan.columns[column].width):
+            hashed = stir(hashed, batch.keys[row, w] if s > 0 else batch.base_keys[row, plan.keys[column, w]])
         buckets[event] = column * size + int64(hashed & uint64(size - 1))
     buckets[streams.shape[0] :] = 0
 
 
-@kernel(boolean(BATCH, PLAN, DIRECTORY, BASE, int64[:, ::1], INTS, CHANGES))
+@kernel(boolean(BATCH, PLAN, DIRECTORY, BASE, STREAMS, INTS, CHANGES))
 def step(batch, plan, directory, base, table, rings, changes):
     """Process the events of a batch; False where the next one needs more room for its changes.
 
@@ -192,49 +179,49 @@ def step(batch, plan, directory, base, table, rings, changes):
     row that would leave and come back does neither. Withdrawn rows come before new ones by themselves: a row that came
     makes no results, and one that went ends none.
     """
-    streams, marks, keys, kept, base_keys, base_flags, buckets = batch
-    rows, _, _, state = changes
-    heads, entries = directory[0].reshape(directory[0].size), directory[1]
-    used = state[CHANGED]
-    for event in range(state[EVENT], streams.shape[0]):
-        if rows.shape[0] - used <= table[COUNT, 0] - table[LOW, 0]:
-            state[EVENT], state[CHANGED] = event, used
+    streams, marks, buckets = batch.streams, batch.marks, batch.buckets
+    rows, progress, cursors = changes.rows, changes.progress[0], changes.cursors
+    heads, entries = directory.heads.reshape(directory.heads.size), directory.entries
+    used = progress.changed
+    for event in range(progress.event, streams.shape[0]):
+        if rows.shape[0] - used <= table[0].count - table[0].low:
+            progress.event, progress.changed = event, used
             return False
         prefetch(heads, int64(buckets[event + 2 * AHEAD]))
         prefetch(entries, int64(heads[buckets[event + AHEAD]]))
         first, ending = used, False
         for c in range(marks.shape[1]):
-            low = table[LOW, c]
-            table[EARLIER, c] = low
+            low = table[c].low
+            table[c].earlier = low
             gone = int32(marks[event, c] - int32(low))
             if gone > 0:
-                table[LOW, c] = low + gone
+                table[c].low = low + gone
                 if c == 0:
                     used = _expire_base(plan, directory, base, table, rows, used)
                 else:
                     ending |= _expire(plan, directory, table, rings, c)
         s = int64(streams[event])
-        row, at = table[COUNT, s], state[CURSORS + s]
-        state[CURSORS + s] += 1
+        row, at = table[s].count, cursors[s]
+        cursors[s] += 1
         if s > 0:
             entry = int64(-1)
-            if kept[at] and row >= table[LOW, s]:
-                entry, fresh = _arrive(plan, directory, s - 1, keys, at)
+            if batch.kept[at] and row >= table[s].low:
+                entry, fresh = _arrive(plan, directory, s - 1, batch.keys, at)
                 if fresh and not is_idle(plan, directory, s - 1, entry):
-                    used = walk(plan, directory, base, s - 1, entry, table[LOW, 0], rows, used)
-            rings[table[RING, s] + (row & (table[SIZE, s] - 1))] = entry
+                    used = walk(plan, directory, base, s - 1, entry, table[0].low, rows, used)
+            rings[table[s].ring + (row & (table[s].size - 1))] = entry
         _write(changes, event, first, used, -1)
         first = used
         if ending:
             for c in range(1, marks.shape[1]):
                 used = _walk_ended(plan, directory, base, table, rings, c, rows, used)
-        if s == 0 and row >= table[LOW, 0]:
-            slot = row & (base[0].shape[0] - 1)
-            if _arrive_base(plan, directory, base, slot, base_keys, base_flags, at):
+        if s == 0 and row >= table[0].low:
+            slot = row & (base.records.shape[0] - 1)
+            if _arrive_base(plan, directory, base, slot, batch.base_keys, batch.base_flags, at):
                 rows[used] = row
                 used += 1
-        table[COUNT, s] += 1
+        table[s].count += 1
         _write(changes, event, first, used, 1)
         _expect(base, table, rings, entries, s)
-    state[EVENT], state[CHANGED] = streams.shape[0], used
+    progress.event, progress.changed = streams.shape[0], used
     return True

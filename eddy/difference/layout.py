@@ -15,7 +15,19 @@ that another stream blocks first is in no list of the columns after that.
 
 from __future__ import annotations
 
-from numba import int8, int32, int64, njit, types, uint8
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import int8, int32, int64, types, uint8
+from numpy.typing import NDArray
+
+from stairs.lowlevel import struct
+from stairs.lowlevel.struct import LONG
+
+Int32s = NDArray[np.int32]
+Int64s = NDArray[np.int64]
+
+# -- records of as many numbers as a query has streams and keys, by places ---------------------------------------------
 
 HASH, NEXT, HEAD, STAMP, COUNTS = range(5)
 """An entry: hash, next entry of the bucket, first row of its list, the order under which the list was last seen to be
@@ -32,44 +44,131 @@ ENDING = -1
 """In place of a number of live rows: the last one expires at this event, and the list is still to be walked. Below 1,
 so it blocks nothing; not 0, so the entry is not given up before."""
 
-LOW, COUNT, EARLIER, RING, SIZE = range(5)
-"""Of each stream: first live row, next row, first live row before the event; of the inner ones also where in `rings`
-the entries of their rows lie, and for how many rows there is room."""
+# -- structs -----------------------------------------------------------------------------------------------------------
 
-VACANT, USED, ORDERS, KEYS, SETTLED, SOUGHT = range(6)
-"""First vacant entry, entries ever used, orders so far, where in an entry the key is, holes judged; and from SOUGHT on
-the key looked for."""
+STREAM = np.dtype(
+    [
+        ("low", LONG),  # its first live row
+        ("count", LONG),  # its next row
+        ("earlier", LONG),  # its first live row before the event
+        ("ring", LONG),  # of an inner stream: where in `rings` the entries of its rows lie
+        ("size", LONG),  # of an inner stream: rows for which there is room there
+    ]
+)
+"""Where a stream stands; the base is the first."""
 
-EVENT, CHANGED, CURSORS = range(3)
-"""How far a batch is: next event, number of changes, next of the batch's rows for each stream."""
+INNER = np.dtype(
+    [
+        ("place", LONG),  # its place in the order
+        ("before", LONG),  # the set of the streams before it
+        ("column", LONG),  # its column of keys
+        ("counter", LONG),  # where in an entry its rows are counted
+    ]
+)
+"""An inner stream under a plan, and after the last one "none"."""
 
-ORDER, PLACE, BEFORE, COLUMN, COUNTER, MEMBERS, WIDTH, WORDS = range(8)
-"""Rows of a plan: the inner streams in their order; then of each stream its place, and the set of those before it (of
-"none" too), its column, and where in an entry its rows are counted; and of each column the set of its streams, the
-number of its keys and, from WORDS on, which keys of a base row these are."""
+COLUMN = np.dtype(
+    [
+        ("members", LONG),  # the set of its streams
+        ("width", LONG),  # keys in it
+    ]
+)
+"""A column of keys."""
 
-PLAN = int32[:, ::1]
+USE = np.dtype(
+    [
+        ("vacant", LONG),  # the first vacant entry; -1: none
+        ("used", LONG),  # entries ever used
+        ("orders", LONG),  # orders so far
+        ("keys", LONG),  # where in an entry the key is
+        ("settled", LONG),  # holes judged
+    ]
+)
+"""How far a directory is used."""
 
-DIRECTORY = types.Tuple((int32[:, ::1], int32[:, ::1], int64[::1]))
-"""Buckets of each column, entries, and the numbers from VACANT on."""
+PROGRESS = np.dtype(
+    [
+        ("event", LONG),  # the next event
+        ("changed", LONG),  # changes so far
+    ]
+)
+"""How far a batch is."""
 
-BASE = types.Tuple((int32[:, ::1], int64[:, ::1]))
-"""Base rows and their keys, by row number modulo a power of two."""
-
-INTS = int32[::1]
-
-BATCH = types.Tuple((INTS, int32[:, ::1], int64[:, ::1], uint8[::1], int64[:, ::1], uint8[:, ::1], INTS))
-"""Streams and marks of the events; keys of the inner rows, stream by stream, and 0 for those that never block; keys of
-the base rows, and 0 for each column where they are NULL and, last, for rows that are never results; and the bucket
-that each event looks into first."""
-
-CHANGES = types.Tuple((int64[::1], int8[::1], int32[::1], int64[::1]))
-"""Rows, signs and events of the changes, and the numbers from EVENT on."""
+# -- tuples of arrays, and the types that kernels take them by --------------------------------------------------------
 
 
-part = njit(_nrt=False, inline="always")
-"""For a piece of a kernel, which becomes part of each. No memory is managed in these: they make no arrays, and counting
-the references to those they are given, with atomic operations at every turn, took more than half of the time."""
+def _lines(dtype: Any) -> Any:
+    return types.Array(struct.kind(dtype), 1, "C")
 
-routine = njit(_nrt=False)
-"""The same for a piece that is called, since it is long, and not needed at every event."""
+
+class Plan(NamedTuple):
+    """An order of the inner streams, and what follows from it and from the conditions."""
+
+    order: Int32s
+    """The inner streams in their order."""
+    inner: NDArray[Any]
+    """An INNER for each, by its number."""
+    columns: NDArray[Any]
+    """A COLUMN for each."""
+    keys: Int32s
+    """For each column which keys of a base row are compared."""
+
+
+class Directory(NamedTuple):
+    """The keys in use."""
+
+    heads: Int32s
+    """The first entry of each bucket, column by column."""
+    entries: Int32s
+    use: NDArray[Any]
+    """One USE."""
+    sought: Int64s
+    """The key that is looked for."""
+
+
+class Base(NamedTuple):
+    """Base rows, by row number modulo a power of two."""
+
+    records: Int32s
+    keys: Int64s
+
+
+class Batch(NamedTuple):
+    """A batch of events."""
+
+    streams: Int32s
+    """The stream of each."""
+    marks: Int32s
+    keys: Int64s
+    """Those of the inner rows, stream by stream."""
+    kept: NDArray[np.uint8]
+    """0 for those of them that never block."""
+    base_keys: Int64s
+    base_flags: NDArray[np.uint8]
+    """0 for each column where they are NULL and, last, for rows that are never results."""
+    buckets: Int32s
+    """The bucket that each event looks into first."""
+
+
+class Changes(NamedTuple):
+    """Base rows that become results or stop being some."""
+
+    rows: Int64s
+    signs: NDArray[np.int8]
+    events: Int32s
+    progress: NDArray[Any]
+    """One PROGRESS."""
+    cursors: Int64s
+    """For each stream the next of the batch's rows."""
+
+
+_ints, _int_table, _longs, _long_table = int32[::1], int32[:, ::1], int64[::1], int64[:, ::1]
+PLAN = types.NamedTuple([_ints, _lines(INNER), _lines(COLUMN), _int_table], Plan)
+DIRECTORY = types.NamedTuple([_int_table, _int_table, _lines(USE), _longs], Directory)
+BASE = types.NamedTuple([_int_table, _long_table], Base)
+BATCH = types.NamedTuple(
+    [_ints, _int_table, _long_table, uint8[::1], _long_table, uint8[:, ::1], _ints], Batch
+)
+CHANGES = types.NamedTuple([_longs, int8[::1], _ints, _lines(PROGRESS), _longs], Changes)
+STREAMS = _lines(STREAM)
+INTS, LONGS = _ints, _longs

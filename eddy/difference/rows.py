@@ -8,13 +8,13 @@ import numpy as np
 from attrs import define
 from numpy.typing import NDArray
 
+from eddy.difference.layout import Int32s, Int64s
 from eddy.errors import BatchError
 
-Int32s = NDArray[np.int32]
-Int64s = NDArray[np.int64]
 Flags = NDArray[np.uint8] | NDArray[np.bool_]
 
-Batch = tuple[Int32s, Int32s, Int64s, NDArray[np.uint8], Int64s, NDArray[np.uint8]]
+LaidOut = tuple[Int32s, Int32s, Int64s, NDArray[np.uint8], Int64s, NDArray[np.uint8]]
+"""The fields of a `Batch` for kernels, but for its buckets."""
 
 
 @define(eq=False)
@@ -49,8 +49,10 @@ class Conditions:
         self.width = max(1, *(len(condition) for condition in self.columns))
         """The most keys that a condition has, and at least 1."""
 
-    def lay_out(self, streams: Int32s, marks: Int32s, rows: Mapping[int, KeyedRows]) -> tuple[Int64s, Batch]:
-        """How many rows each stream has, and the batch as the kernels take it."""
+    def lay_out(
+        self, streams: Int32s, marks: Int32s, rows: Mapping[int, KeyedRows]
+    ) -> tuple[Int64s, LaidOut]:
+        """How many rows each stream has, and the batch as kernels take it, but for its buckets."""
         arriving = self._counted(streams, rows)
         self._check(streams, marks, arriving, rows)
         base = rows.get(0, KeyedRows())

@@ -10,13 +10,17 @@ either.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from attrs import define
+from numpy import ndarray
+
 from eddy.fast.tables import PushTables, RouterTables
+from eddy.intake.columns import plain_columns
 from eddy.intake.intake import Arrivals
+from eddy.query.query import Query
 from eddy.results.result import Result
-from eddy.router.ordinary import can_run_in_kernels
 from eddy.router.router import Router
 from eddy.store.leaves import REVIEW
 from stairs.lowlevel.address import OPEN
@@ -26,6 +30,16 @@ if TYPE_CHECKING:
 
 PATIENCE = 16
 """Pushes that go the long way before another try, where the first batch could not take the short one."""
+
+
+@define(eq=False)
+class Taken:
+    """A push that the fast path has taken."""
+
+    parts: list[Result]
+    """Its results so far."""
+    rest: Arrivals | None = None
+    """What is left of it, and must take the long way; None: nothing."""
 
 
 class FastPath:
@@ -38,8 +52,8 @@ class FastPath:
         """Pushes until it is worth a look whether the engine is in its ordinary state."""
         self._never = not OPEN or not _is_plain(state)
 
-    def push(self, batches: Mapping[str, Any]) -> Result | None:
-        """The results of a push; None, and nothing has changed, if it must take the long way."""
+    def push(self, batches: Mapping[str, Any]) -> Taken | None:
+        """Take a push in; None, and nothing has changed, if it must take the long way."""
         state, tables, opened = self._state, self._tables, False
         if tables is not None:
             tables.rouse()
@@ -51,7 +65,7 @@ class FastPath:
             self._tables, tables, opened = None, self._open(), True
         if tables is None or state.executor.reviews_next:
             return None
-        handles, held = _handles(tables, batches)
+        handles, held = _handles(tables, state.query, batches)
         now = state.intake.now
         if handles is not None and state.steering.due:
             if not tables.admit(handles, held, now):
@@ -87,12 +101,10 @@ class FastPath:
             self._wait = REVIEW
         return tables
 
-    def _process(
-        self, tables: PushTables, handles: list[int], held: list[Any], opened: bool
-    ) -> Result | None:
-        """Take a batch in, as `pushing.take` and `batch.process` would. While others work on it, it is written down."""
+    def _process(self, tables: PushTables, handles: list[int], held: list[Any], opened: bool) -> Taken | None:
+        """Take a push in, a segment at a time; between two of them the plan may change, and then the rest is left."""
         state = self._state
-        handout, start = state.handout, time.perf_counter()
+        handout, parts = state.handout, list[Result]()
         handout.make_way()
         try:
             if not tables.begin(handles, held, state.intake.now, handout.next_ring):
@@ -101,31 +113,53 @@ class FastPath:
                     return self._process(wider, handles, held, opened)
                 self._refused(opened)
                 return None
-            self._tables, m = tables, tables.events
-            lows, counts = tables.begun()
-            tables.make_room(handout.turn(lows))
-            arrivals = Arrivals(tables.order[:m], None if tables.times is None else tables.times[:m], ())
-            state.intake.accept(arrivals)
-            state.history.note(state.events, counts, lows, arrivals, state.executor.plan)
-            while not tables.finish(handout.ring):
+            self._tables = tables
+            tables.next_segment()
+            oldest = handout.turn(tables.begun()[0])
+            parts.append(self._segment(tables, oldest))
+            while tables.segment[1] < tables.events:
                 state.access.pause()
-            result = state.output.of(state.executor, handout.ring, state.streams, state.fetch)
+                if not state.output.signed:
+                    parts[-1].contents.rows()  # the next segment uses the ring again
+                state.steering.decide(between=True)
+                if not state.changes.quiet or not tables.fits():
+                    return Taken(parts, tables.rest(tables.segment[1]))
+                tables.next_segment()
+                parts.append(self._segment(tables, oldest))
         except BaseException as error:
             tables.give_up()
             state.broken = error
             raise
+        finally:
+            tables.end()
         tables.review()
-        state.events += m
+        return Taken(parts)
+
+    def _segment(self, tables: PushTables, oldest: list[int]) -> Result:
+        """Take a segment in, as `batch.process` takes a batch. While others work on it, it is written down."""
+        state, start, (first, stop) = self._state, time.perf_counter(), tables.segment
+        lows, counts = tables.begun()
+        tables.make_room(oldest)
+        times = None if tables.times is None else tables.times[first:stop]
+        arrivals = Arrivals(tables.order[first:stop], times, ())
+        state.intake.accept(arrivals)
+        state.history.note(state.events, counts, lows, arrivals, state.executor.plan)
+        while not tables.finish(state.handout.ring):
+            state.access.pause()
+        result = state.output.of(state.executor, state.handout.ring, state.streams, state.fetch)
+        state.events += stop - first
         state.batches += tables.portions
         state.results += result.count
         state.seconds += time.perf_counter() - start
-        return handout.give(result)
+        return state.handout.give(result)
 
 
-def _handles(tables: PushTables, batches: Mapping[str, Any]) -> tuple[list[int] | None, list[Any]]:
+def _handles(
+    tables: PushTables, query: Query, batches: Mapping[str, Any]
+) -> tuple[list[int] | None, list[Any]]:
     """The handles of the columns of all streams, and the columns: kept for as long as their handles are used.
 
-    No handles if there is anything else in the batches, or less.
+    No handles if there is anything else in the batches, or less, or something that is no plain array.
     """
     handles: list[int] = []
     held: list[Any] = []
@@ -134,12 +168,16 @@ def _handles(tables: PushTables, batches: Mapping[str, Any]) -> tuple[list[int] 
         if batch is None:
             handles += absent
             continue
-        if type(batch) is not dict or len(batch) != len(absent):
-            return None, held
-        try:
-            values = columns(batch)
-        except KeyError:
-            return None, held
+        values: Sequence[Any] | None = None
+        if type(batch) is dict and len(batch) == len(absent):
+            try:
+                values = columns(batch)
+            except KeyError:
+                return None, held
+        if values is None or set(map(type, values)) != {ndarray}:
+            values = plain_columns(name, query.streams[name], batch)
+            if values is None:
+                return None, held
         held.append(values)
         handles += map(id, values)
     return (handles if len(held) == len(batches) else None), held
@@ -164,6 +202,9 @@ def _tables_of(state: EngineState) -> PushTables | None:
 
         assert isinstance(executor, Crew)
         return None if executor.fast is None else CrewTables(state, executor, executor.fast)
-    if not isinstance(executor, Router) or not can_run_in_kernels(executor):
+    if not isinstance(executor, Router):
         return None
-    return RouterTables(state, executor)
+    sequence = executor.kernels
+    if sequence is None or any(len(key.classes) != 1 for _, key in sequence.leaves):
+        return None
+    return RouterTables(state, executor, sequence)

@@ -6,14 +6,14 @@ import copy
 import operator
 from typing import Any
 
-from eddy.checks import flag, seed_number, whole
+from eddy.checks import bytes_of, choice, flag, seed_number, whole
 from eddy.errors import EddyError
 from eddy.migration.migrations import check_technique
 from eddy.query.query import Query
-from eddy.router.budget import bytes_of
 from eddy.state import Options
 from policies import Feedback, Fixed, Jisc, Migration, NoFeedback, Routing
 
+JOINS = ("hash", "nested")
 AT_ONCE = 2.0
 """Batches whose rows a state may have to be filled at once, in an engine that changes its plan by itself."""
 MOST_THREADS = 64
@@ -35,8 +35,6 @@ def checked(query: Any, plan: Any = None, **given: Any) -> Options:
             f"Eddy needs an eddy.Query, not {type(query).__name__}: make one with eddy.Query or eddy.sql"
         )
     given = {**DEFAULTS, **given}
-    if given["joins"] not in ("hash", "nested"):
-        raise EddyError(f"joins must be 'hash' or 'nested', not {given['joins']!r}")
     advise = flag("advise", given["advise"])
     routing = given["routing"]
     own = usual_routing(plan, advise) if routing is None else policy("routing", routing, Routing, None)
@@ -50,7 +48,7 @@ def checked(query: Any, plan: Any = None, **given: Any) -> Options:
         migration=technique,
         feedback=feedback,
         batch_size=whole("batch_size", given["batch_size"]),
-        joins=given["joins"],
+        joins=choice("joins", given["joins"], JOINS),
         seed=seed_number(given["seed"]),
         retractions=retractions,
         memory=None if given["memory"] is None else bytes_of(given["memory"]),

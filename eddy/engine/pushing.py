@@ -47,11 +47,14 @@ def _push(
     ):
         access.take()
         try:
-            result = state.fast_path.push(batches)
+            taken = state.fast_path.push(batches)
         finally:
             access.give()
-        if result is not None:
-            return result
+        if taken is not None:
+            if taken.rest is None:
+                return _whole(state, taken.parts)
+            state.intake.accept(taken.rest)
+            return _pieces(state, taken.parts, taken.rest.cut(state.options.batch_size), signals)
     state.executor.rouse()
     prepare(state)
     arrivals = state.intake.admit(batches)
@@ -94,20 +97,33 @@ def take(
             return and_released(state, process(state, arrivals))
     finally:
         state.access.give()
-    pieces, parts = arrivals.cut(state.options.batch_size), []
+    return _pieces(state, [], arrivals.cut(state.options.batch_size), signals)
+
+
+def _pieces(
+    state: EngineState, parts: list[Result], pieces: Iterator[Arrivals], signals: DeferredSignals | None
+) -> Result | Iterator[Result]:
+    """Process what is left of a push, after ``parts`` of its results; between two pieces the plan may change."""
     for piece in pieces:
-        parts.append(_piece(state, piece))
+        parts.append(_piece(state, piece, bool(parts)))
         if signals is not None and signals.noted:
             left = [later.copied() for later in pieces]
             state.drawing = Drawing(state, _rest(state, left), parts, interrupted=True)
             return state.drawing
-    return state.handout.give(Result.concat(parts))
+    return _whole(state, parts)
 
 
-def _piece(state: EngineState, piece: Arrivals) -> Result:
-    """Process a batch of several that make one push."""
+def _whole(state: EngineState, parts: list[Result]) -> Result:
+    """The results of a push, of which these are the parts."""
+    return parts[0] if len(parts) == 1 else state.handout.give(Result.concat(parts))
+
+
+def _piece(state: EngineState, piece: Arrivals, between: bool) -> Result:
+    """Process a batch of several that make one push; ``between``: it is not the first."""
     state.access.take()
     try:
+        if between:
+            state.steering.decide(between=True)
         part = process(state, piece)
         if not state.output.signed:
             part.contents.rows()  # the next piece uses the ring again

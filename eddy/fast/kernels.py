@@ -1,13 +1,13 @@
 """A whole push in two calls: one that checks and merges it, and one that counts it, stores it and joins it.
 
 The second does so a *portion* at a time, as many events as the engine's batches have: what a portion reads and writes
-stays in the processor's own cache, and its events keep their places in the push, so all results are in one ring.
-
-It returns after each of them, so that others may read results that were handed out before.
+stays in the processor's own cache. It returns after each of them, so that others may read results that were handed out
+before. The results of a *segment*, of many portions, are in one ring; after a segment the plan may change.
 
 Both are given the address of a `PUSH` (see `layout`), most of whose fields are addresses, as those of a plan are. So
-what a batch costs in Python does not grow with what is done to it. Where more is needed than kernels can do - a ring
-that must grow - the second stops, and is called again to go on.
+what a batch costs in Python does not grow with what is done to it. A portion that was counted is taken in by
+`stairs.sequence_kernels`, as every batch is. Where more is needed than kernels can do - a ring that must grow - the
+second stops, and is called again to go on.
 """
 
 from __future__ import annotations
@@ -17,45 +17,29 @@ import numpy as np
 from numba import carray
 
 from eddy.fast.layout import (
-    BEGINNING,
     COUNTING,
     CROWDED,
     DONE,
     REFUSED,
-    RUNNING,
-    STORING,
+    TAKING,
     TIMING,
     Push,
     column_of,
-    leaf_of,
     push_at,
     stream_of,
 )
 from eddy.intake.lowwater_kernels import LOW, NEXT, mark_rows, mark_times
 from eddy.intake.merge import TIMED_PART, arrange, timed_part_of
 from stairs import layout
-from stairs.begin_kernels import STAIR, TABLE, begin_rings
+from stairs.begin_kernels import STAIR, TABLE
 from stairs.kernel import kernel, part
-from stairs.key_kernels import append_rows
 from stairs.lowlevel import address
 from stairs.lowlevel.address import PLAIN, data_of, pointer
 from stairs.lowlevel.raw import int_at, long_at
-from stairs.program_kernels import INSTRUCTION, MATCHED, RESUMED, copy_bytes, meta_at, run, state_at
-
-
-@part
-def longs_at(where, n):
-    return carray(pointer(where), (n,), np.int64)
-
-
-@part
-def table_at(where, n, width):
-    return carray(pointer(where), (n, width), np.int64)
-
-
-@part
-def ints_at(where, n):
-    return carray(pointer(where), (n,), np.int32)
+from stairs.program_kernels import copy_bytes, meta_at
+from stairs.sequence import CUTTING, leaf_of, sequence_at, source_of
+from stairs.sequence import DONE as TAKEN
+from stairs.sequence_kernels import ints_at, longs_at, table_at, take_in
 
 
 @part
@@ -109,8 +93,18 @@ def merge(push, total):
         parts = carray(pointer(push.parts), (push.part_count,), TIMED_PART)
         if arrange(parts, order, places, times) >= 0 or (push.timed and times[0] < push.now):
             return False
-    push.events, push.stage, push.start = total, COUNTING, 0
+    push.events, push.stage, push.start, push.first, push.end = total, COUNTING, 0, 0, total
     return True
+
+
+@part
+def whole(address):
+    """Whether no STAIR of a sequence has a hole."""
+    sequence, found = sequence_at(address), True
+    rings = table_at(sequence.beginning, sequence.beginning_count, TABLE)
+    for i in range(rings.shape[0]):
+        found &= rings[i, 0] != STAIR or meta_at(rings[i, 1])[layout.HOLES] == 0
+    return found
 
 
 @kernel(nb.int64(nb.int64, nb.int64), makes_arrays=True)
@@ -122,64 +116,44 @@ def admit(address, kind):
     too many. ``address`` is that of the PUSH, here and below.
     """
     push = push_at(address)
-    rings = table_at(push.beginning, push.beginning_count, TABLE)
-    for i in range(rings.shape[0]):
-        if rings[i, 0] == STAIR and meta_at(rings[i, 1])[layout.HOLES] != 0:
-            return REFUSED
+    if push.sequence != 0 and not whole(push.sequence):
+        return REFUSED
     total = measure(push, kind)
     if total < 0:
         return total
     return total if merge(push, total) else REFUSED
 
 
+@part
+def copy_rows(push, given, s, row, behind, rows):
+    """Copy ``rows`` rows of a stream, after those ``behind``, into the rings of its columns, round the end where they
+    reach it; ``row`` is the first of them."""
+    stream = stream_of(push.streams, s)
+    slots, first = stream.capacity, stream.first_column
+    start = row & (slots - 1)
+    early = min(rows, slots - start)
+    for c in range(first, first + (stream.column_count if rows > 0 else 0)):
+        column = column_of(push.columns, c)
+        ring, size = column.ring, column.size
+        if ring != 0:
+            values = data_of(given[c]) + behind * size
+            copy_bytes(ring + start * size, values, early * size)
+            copy_bytes(ring, values + early * size, (rows - early) * size)
+
+
 @kernel(nb.void(Push), makes_arrays=True)
 def copy(push):
-    """Copy the values of the batch into the rings of their columns, round the end where they reach it."""
+    """Copy the values of the whole push."""
     counts, given = longs_at(push.begun + 8 * push.width, push.width), longs_at(push.given, push.column_count)
     for s in range(push.width):
-        stream = stream_of(push.streams, s)
-        rows, slots, first = stream.rows, stream.capacity, stream.first_column
-        start = counts[s] & (slots - 1)
-        early = min(rows, slots - start)
-        for c in range(first, first + (stream.column_count if rows > 0 else 0)):
-            column = column_of(push.columns, c)
-            ring, size = column.ring, column.size
-            if ring != 0:
-                values = data_of(given[c])
-                copy_bytes(ring + start * size, values, early * size)
-                copy_bytes(ring, values + early * size, (rows - early) * size)
-
-
-@kernel(nb.boolean(Push), makes_arrays=True)
-def _append(push):
-    """Append the rows of the portion to their leaves, from the one that is next on; False if it has no room."""
-    given = longs_at(push.given, push.column_count)
-    none = carray(pointer(0), (0,), np.uint8)
-    while push.at < push.leaf_count:
-        leaf = leaf_of(push.leaves, push.at)
-        stream, meta = stream_of(push.streams, leaf.stream), meta_at(leaf.ring)
-        rows, start = stream.here, stream.behind
-        for before in range(leaf.stream):
-            start += stream_of(push.streams, before).rows
-        if rows > 0:
-            if (
-                rows > meta[layout.ROOM]
-                or meta[layout.TAIL] + rows - meta[layout.LOW] > meta[layout.CAPACITY]
-            ):
-                return False
-            keys = longs_at(data_of(given[leaf.column]) + 8 * stream.behind, rows)
-            append_rows(state_at(leaf.ring), keys, ints_at(push.places + 4 * start, rows), none)
-            meta[layout.FROM], meta[layout.TO] = meta[layout.BASE], meta[layout.TAIL]
-            meta[layout.USUAL] += (rows - meta[layout.USUAL]) // 8
-        push.at += 1
-    return True
+        copy_rows(push, given, s, counts[s], 0, stream_of(push.streams, s).rows)
 
 
 @kernel(nb.boolean(Push), makes_arrays=True)
 def count(push):
     """Count a portion and mark what is live at each event; False if the windows' rings have the wrong size."""
     n, start = push.width, push.start
-    m = min(push.portion, push.events - start)
+    m = min(push.portion, push.end - start)
     windows = table_at(push.windows, 8, n)
     order = ints_at(push.order + 4 * start, m)
     marks = carray(pointer(push.marks + 4 * n * start), (m, n), np.int32)
@@ -193,55 +167,62 @@ def count(push):
             stream = stream_of(push.streams, s)
             stream.behind += stream.here
             stream.here = windows[NEXT, s] - before[1, s]
-            if start == 0:
+            if start == push.first:
                 begun[0, s], begun[1, s] = before[0, s], before[1, s]
         push.stage = TIMING
     if push.timed:
         rings = longs_at(push.window_times, push.window_slots)
         if not mark_times(order, longs_at(push.times + 8 * start, m), windows, rings, marks, ends):
             return False
-    # The ring for results is the first that begins: it does so with the first portion only.
-    push.stage, push.at = BEGINNING, np.int64(start > 0)
+    push.stage = TAKING
     return True
 
 
-@kernel(nb.int64(Push), makes_arrays=True)
-def _take(push):
-    """Take a portion in, as far as it goes; returns the stage."""
-    if push.stage <= TIMING and not count(push):
-        return TIMING
-    n, m = push.width, push.events
-    if push.stage == BEGINNING:
-        before = table_at(push.before, 2, n)
-        rings = table_at(push.beginning, push.beginning_count, TABLE)
-        push.at = begin_rings(rings, push.at, before[0], before[1], ints_at(push.ends, n))
-        if push.at < push.beginning_count:
-            return BEGINNING
-        if push.start == 0:
-            copy(push)
-        push.stage, push.at = STORING, 0
-    cursor = longs_at(push.cursor, MATCHED + 1)
-    if push.stage == STORING:
-        if not _append(push):
-            return STORING
-        push.stage, push.at, cursor[RESUMED] = RUNNING, 0, 0
-    program = table_at(push.program, push.program_length, INSTRUCTION)
-    marks = carray(pointer(push.marks), (m, n), np.int32)
-    waiting = carray(pointer(push.waiting), (2, push.waiting_slots), np.int32)
-    push.at = run(program, push.at, push.program_length, push.results, marks, cursor, waiting)
-    return DONE if push.at == push.program_length else RUNNING
+@kernel(nb.void(Push), makes_arrays=True)
+def _prepare(push):
+    """Keep the values of a portion that was counted, and tell the sequence which rows it has.
+
+    Events have places in their segment from here on.
+    """
+    n, place, sequence = push.width, push.places, sequence_at(push.sequence)
+    stop, first = min(push.start + push.portion, push.end), np.int32(push.first)
+    given, counts = longs_at(push.given, push.column_count), longs_at(push.before + 8 * n, n)
+    floor, ends = ints_at(sequence.floor, n), ints_at(push.ends, n)
+    for s in range(n):
+        stream, source = stream_of(push.streams, s), source_of(sequence.sources, s)
+        copy_rows(push, given, s, counts[s], stream.behind, stream.here)
+        source.rows, source.taken, source.here, source.kept = stream.here, 0, 0, 0
+        source.events = place + 4 * stream.behind
+        events = ints_at(source.events, stream.here)
+        for i in range(stream.here if first > 0 else 0):
+            events[i] -= first
+        place += 4 * stream.rows
+        floor[s] = ends[s]
+    columns = longs_at(push.key_columns, sequence.leaf_count)
+    for i in range(sequence.leaf_count):
+        leaf = leaf_of(sequence.leaves, i)
+        stream = stream_of(push.streams, leaf.stream)
+        leaf.keys = data_of(given[columns[i]]) + 8 * stream.behind if stream.here > 0 else 0
+    sequence.lows, sequence.counts = push.before, push.before + 8 * n
+    sequence.marks, sequence.events = push.marks + 4 * n * push.first, push.end - push.first
+    sequence.start, sequence.stop = push.start - push.first, stop - push.first
+    sequence.fresh, sequence.stage = np.int64(push.start == push.first), CUTTING
 
 
 @kernel(nb.int64(nb.int64), makes_arrays=True)
 def process(address):
-    """Take in the next portion of the batch that was admitted, as far as it goes; returns the stage.
+    """Take in the next portion of the segment of a push that was admitted, as far as it goes; returns the stage.
 
-    Called again, it goes on: COUNTING if that is with another portion, DONE if there is none.
+    TAKING: the sequence has stopped (`take_in`). Called again, it goes on: COUNTING if that is with another portion,
+    DONE if there is none.
     """
     push = push_at(address)
-    stage = _take(push)
-    if stage == DONE:
-        push.start += push.portion
-        if push.start < push.events:
-            stage = push.stage = COUNTING
-    return stage
+    if push.stage <= TIMING:
+        if not count(push):
+            return TIMING
+        _prepare(push)
+    if take_in(push.sequence) != TAKEN:
+        return TAKING
+    push.start = min(push.start + push.portion, push.end)
+    push.stage = COUNTING if push.start < push.end else DONE
+    return push.stage

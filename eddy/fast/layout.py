@@ -11,8 +11,9 @@ PUSH = np.dtype(
     [
         # How far the push is.
         ("stage", LONG),  # one of the stages below
-        ("at", LONG),  # how far that stage is: the next ring that begins, leaf or instruction
         ("start", LONG),  # the first event of the portion
+        ("first", LONG),  # the first event of the segment
+        ("end", LONG),  # the event after its last one
         # What it is.
         ("events", LONG),  # events in all
         ("most", LONG),  # events for which there is room
@@ -27,8 +28,6 @@ PUSH = np.dtype(
         ("streams", LONG),  # address: a STREAM for each
         ("columns", LONG),  # address: a COLUMN for each, stream by stream
         ("column_count", LONG),
-        ("leaves", LONG),  # address: a LEAF for each
-        ("leaf_count", LONG),
         # Events and windows; each of these is the address of an array.
         ("order", LONG),  # for each event its stream, 32 bits
         ("places", LONG),  # for each row, stream by stream, its event, 32 bits
@@ -42,16 +41,10 @@ PUSH = np.dtype(
         ("begun", LONG),  # the same before the push
         # The plan.
         (
-            "beginning",
+            "sequence",
             LONG,
-        ),  # address: the table of rings that begin a batch (`begin_kernels`), that of results first
-        ("beginning_count", LONG),
-        ("program", LONG),  # address: the instructions (`program_kernels`)
-        ("program_length", LONG),
-        ("results", LONG),  # address: the meta of the ring for results
-        ("cursor", LONG),  # address: how far a run is
-        ("waiting", LONG),  # address: [2, waiting_slots], room that a probe works in
-        ("waiting_slots", LONG),
+        ),  # address: the SEQUENCE (`stairs.sequence`) that takes portions in; 0 if shards do
+        ("key_columns", LONG),  # address: for each of its leaves, the number of the column that is its key
     ]
 )
 """All that the kernels need for a push."""
@@ -78,22 +71,13 @@ COLUMN = np.dtype(
 )
 """A column of a stream."""
 
-LEAF = np.dtype(
-    [
-        ("ring", LONG),  # address: the meta of the STAIR
-        ("column", LONG),  # the number of the column that is its key
-        ("stream", LONG),  # the number of its stream
-    ]
-)
-"""A leaf of a stream."""
-
 REFUSED, CRAMPED, CROWDED = -1, -2, -3
 """What a batch may be instead of begun: it must take the long way; windows need room, and then it can go on; or it has
 more events than there is room for. Nothing has changed but for the second."""
 
-COUNTING, TIMING, BEGINNING, STORING, RUNNING, DONE = range(6)
+COUNTING, TIMING, TAKING, DONE = range(4)
 """Stages."""
 
 Push = struct.kind(PUSH)
 push_at = struct.at(PUSH)
-stream_of, column_of, leaf_of = struct.line_of(STREAM), struct.line_of(COLUMN), struct.line_of(LEAF)
+stream_of, column_of = struct.line_of(STREAM), struct.line_of(COLUMN)

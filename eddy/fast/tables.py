@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 
 from eddy.fast import kernels as kernels
 from eddy.fast import layout
+from eddy.intake.intake import Arrivals, Part
 from eddy.intake.merge import TIMED_PART
 from eddy.router.router import Router
-from eddy.tracks.tracks import RESULT_RINGS
+from eddy.router.sequence import KernelSequence
+from eddy.values.types import Column
 from stairs.lowlevel import struct
 
 if TYPE_CHECKING:
@@ -23,6 +25,9 @@ NDARRAY = id(np.ndarray)
 
 LARGEST = 1 << 20
 """Events of a push that kernels take at once: their results are in one ring."""
+
+SEGMENT = 1 << 16
+"""Events of a push that kernels take in before the routing policy may be asked again."""
 
 REVIEW = 64
 """Batches between two looks at whether there is too much room."""
@@ -68,6 +73,8 @@ class PushTables(ABC):
         """The streams that have rows in a batch."""
         self.events = self._largest = self._batches = 0
         """Of the last batch, and the most since somebody looked; and batches since then."""
+        self.segment = (0, 0)
+        """The events of it that are taken in together: the first, and the one after the last."""
         self._kept: list[Any] = []
         """The columns of a batch, by stream, while their handles are used."""
         self._versions: list[int] = []
@@ -120,9 +127,9 @@ class PushTables(ABC):
 
     @property
     def portions(self) -> int:
-        """In how many the events of a batch are joined."""
+        """In how many the events of a segment are joined."""
         portion: int = self._push.portion
-        return -(-self.events // portion)
+        return -(-(self.segment[1] - self.segment[0]) // portion)
 
     def _tell(self, **arrays: NDArray[Any]) -> None:
         """Write where arrays are into fields of these names."""
@@ -179,13 +186,45 @@ class PushTables(ABC):
             self.events = kernels.admit(self._address, NDARRAY)
         return self.events >= 0
 
+    def next_segment(self) -> None:
+        """Go on to the next segment of a push that was begun."""
+        stop = self.segment[1]
+        self.segment = stop, self.events
+
     def make_room(self, oldest: list[int]) -> None:
-        """Let the payload take the batch in; rows below ``oldest`` may be forgotten."""
-        rows, streams = self._rows.tolist(), self._state.streams
+        """Let the payload take the segment in; rows below ``oldest`` may be forgotten."""
+        start, stop = self.segment
+        streams = self._state.streams
+        if stop - start < self.events:
+            rows = np.bincount(self.order[start:stop], minlength=len(streams)).tolist()
+        else:
+            rows = self._rows.tolist()
         for stream, low, n in zip(streams, oldest, rows, strict=True):
             stream.payload.reserve_plain(low, n)
         if [stream.payload.version for stream in streams] != self._versions:
             self._place()
+
+    def rest(self, start: int) -> Arrivals:
+        """The events from ``start`` on as the long way has them; those before it, and no others, were taken in."""
+        parts, kept, place = [], iter(self._kept), 0
+        for s, stream in enumerate(self._state.query.streams.values()):
+            line = self._lines[s]
+            rows, first, done = line.rows, line.first_column, (line.behind + line.here if start else 0)
+            values = next(kept) if self._given[first] else ()
+            if done < rows:
+                columns = {
+                    name: Column(column[done:]) for name, column in zip(stream.columns, values, strict=True)
+                }
+                keys = {c: values[at - first][done:] for c, at in self._keys[s].items()}
+                events = self._places[place + done : place + rows] - np.int32(start)
+                parts.append(Part(s, columns, keys, None, events))
+            place += rows
+        times = None if self.times is None else self.times[start : self.events]
+        return Arrivals(self.order[start : self.events], times, tuple(parts))
+
+    def end(self) -> None:
+        """Nobody asks for the columns of the push any more."""
+        self._kept = []
 
     @abstractmethod
     def begin(self, handles: list[int], columns: list[Any], now: int | None, ring: int) -> bool:
@@ -205,85 +244,48 @@ class PushTables(ABC):
 
 
 class RouterTables(PushTables):
-    """The arrays of an engine with one router: besides, its leaves and the program of its plan."""
+    """The arrays of an engine with one router: besides, the sequence of a batch in kernels."""
 
-    def __init__(self, state: EngineState, router: Router) -> None:
+    def __init__(self, state: EngineState, router: Router, sequence: KernelSequence) -> None:
         super().__init__(state)
-        self._router, push = router, self._push
-        self._track = router.tracks[0]
-        self._program = self._track.program
-        self._stairs = [stream.version for stream in router.streams]
-        """Versions of the streams' leaves."""
-        leaves = [
-            (leaf.address, self._keys[s][key.classes[0]], s)
-            for s, stream in enumerate(router.streams)
-            for key, leaf in stream.stairs.items()
-        ]
-        self._leaves = np.array(leaves, layout.LEAF)
-        self._begin = [router.beginning.table(ring)[0] for ring in range(RESULT_RINGS)]
-        self._leading = router.beginning.table(0)[1]
-        self._results = [
-            (ring.address, begin.ctypes.data) for ring, begin in zip(router.results, self._begin, strict=True)
-        ]
-        """For each of the rings for results, where it is and where the rings are that begin with it."""
-        self._tell(
-            leaves=self._leaves,
-            program=self._program.table,
-            cursor=router.prober.cursor,
-            waiting=router.prober.waiting,
-            beginning=self._begin[0],
-        )
-        push.leaf_count, push.beginning_count = len(leaves), len(self._begin[0])
-        push.program_length, push.waiting_slots = len(self._program.table), router.prober.waiting.shape[1]
+        self._router, self._sequence = router, sequence
+        self._key_columns = np.array([self._keys[s][key.classes[0]] for s, key in sequence.leaves], np.int64)
+        self._tell(key_columns=self._key_columns)
+        self._push.sequence = sequence.address
 
     def fits(self) -> bool:
-        tracks, streams = self._router.tracks, self._router.streams
-        return (
-            super().fits()
-            and self._router.at_ease
-            and len(tracks) == 1
-            and tracks[0] is self._track
-            and self._track.program is self._program
-            and [stream.version for stream in streams] == self._stairs
-        )
+        return super().fits() and self._sequence.fits()
 
     def begin(self, handles: list[int], columns: list[Any], now: int | None, ring: int) -> bool:
+        self.segment = 0, 0
         return self.admit(handles, columns, now)
+
+    def next_segment(self) -> None:
+        start = self.segment[1]
+        self.segment = start, min(start + SEGMENT, self.events)
+        self._push.first, self._push.end = self.segment
+        self._push.stage = layout.COUNTING
 
     def begun(self) -> tuple[list[int], list[int]]:
         return self._lowwater.lows.tolist(), self._lowwater.counts.tolist()  # it is counted by `finish`
 
     def finish(self, ring: int) -> bool:
-        router, push = self._router, self._push
         self._watch_windows()
-        push.results, push.beginning = self._results[ring]
+        self._sequence.aim(ring)
         stage = kernels.process(self._address)
         while stage not in (layout.DONE, layout.COUNTING):
-            self._assist(stage, ring)
+            if stage == layout.TIMING:
+                self._lowwater.resize()
+                self._watch_windows()
+            else:
+                self._sequence.run(ring, self._marks)
             stage = kernels.process(self._address)
         if stage == layout.COUNTING:
             return False
         floor, counts = self.before[0].astype(np.int32), self._lowwater.counts.copy()
-        router.taken(floor, self._marks[: self.events], counts, self.portions)
-        self._kept = []
+        start, stop = self.segment
+        self._router.taken(floor, self._marks[start:stop], counts, self.portions)
         return True
-
-    def _assist(self, stage: int, ring: int) -> None:
-        """Do what stopped a batch."""
-        push, router, at = self._push, self._router, self._push.at
-        if stage == layout.TIMING:
-            self._lowwater.resize()
-            self._watch_windows()
-        elif stage == layout.BEGINNING:
-            self._track.every_stair[at - self._leading].make_room(self._ends[0])
-            push.at += 1
-        elif stage == layout.STORING:
-            address, _, s = self._leaves[at].tolist()
-            (leaf,) = (found for found in router.streams[s].stairs.values() if found.address == address)
-            leaf.reserve(self._lines[s].here)
-        else:
-            # A program of probes alone stops only where a ring is full: marks are not asked for.
-            push.at = router.runner.assist(self._track, at, router.results[ring], self._marks)
 
 
 def _only(name: str) -> Any:

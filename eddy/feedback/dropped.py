@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eddy.feedback.blacklist import Rows
-from eddy.feedback.edge import Unit
+from eddy.feedback.unit import Unit
 
 Numbers = NDArray[np.int32]
 

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from eddy.feedback.edge import BLOCK, Unit
+from eddy.feedback.edge import BLOCK
+from eddy.feedback.unit import Unit
 from stairs import Stair
 from stairs.feedback.hiding_kernels import hide
 from stairs.feedback.visit_ends_kernels import judge_again
@@ -40,7 +41,9 @@ def suspend_late(units: Sequence[Unit], floor: NDArray[np.int32]) -> None:
             np.zeros(n, np.int32),
             np.zeros(len(unit.edges), np.int64),
         )
-        found = judge_again(unit.row, floor, rows, moments, flags, keys, counts, np.empty(BLOCK, np.int64))
+        found = judge_again(
+            unit.address, floor, rows, moments, flags, keys, counts, np.empty(BLOCK, np.int64)
+        )
         rows, flags, keys, count = rows[:found], flags[:found], keys[:, :found], int(counts.sum())
         if FEW * count <= n or count == 0:
             continue

@@ -6,6 +6,7 @@ Here is what kernels are told of it (`stairs.feedback.visit_layout`), and what i
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,14 +18,11 @@ from stairs.feedback.sieve_kernels import PER_WORD
 from stairs.ring import power_of_two
 from stairs.stair import REFRESH
 
-Row = NDArray[np.int64]
-"""What kernels know of an edge."""
-
 Parts = Sequence[tuple[int, Stair]]
 """For each attribute a component that carries it, and its leaf under that attribute."""
 
-Recipe = NDArray[np.int64]
-"""The same for kernels: see `stairs.feedback.recipe_kernels`."""
+Recipe = NDArray[Any]
+"""These parts for kernels: see `stairs.feedback.recipe_kernels`."""
 
 LEAST = 32
 """Words of an array of a sieve."""
@@ -32,7 +30,7 @@ LEAST = 32
 
 def recipe_of(parts: Parts) -> Recipe:
     """By which kernels read keys."""
-    return np.array([(component, leaf.address) for component, leaf in parts], np.int64).reshape(-1, 2)
+    return np.array([(component, leaf.address) for component, leaf in parts], layout.RECIPE)
 
 
 class Presence:
@@ -48,14 +46,14 @@ class Presence:
         self._own = recipe_of(parts)
         """How entries of the STAIR get the same key; by an empty recipe it is the key they have."""
 
-    def describe(self, row: Row) -> None:
-        """Tell kernels about it; they go on with the row from now on."""
-        self._row = row
-        row[layout.BY] = self.by
-        row[layout.WANTED_IN], row[layout.STREAMS_AT] = self.stair.address, self.stair.streams.ctypes.data
-        row[layout.WANTED_AT], row[layout.WANTED] = self.wanted.ctypes.data, len(self.wanted)
-        row[layout.OWN_AT], row[layout.OWN] = self._own.ctypes.data, len(self._own)
-        row[layout.SEEN] = row[layout.WITNESS] = -1
+    def describe(self, edge: Any) -> None:
+        """Tell kernels about it, in what they know of an edge (EDGE), and go on with that from now on."""
+        self._edge = edge
+        edge.by = self.by
+        edge.ring, edge.ring_streams = self.stair.address, self.stair.streams.ctypes.data
+        edge.wanted, edge.wanted_count = self.wanted.ctypes.data, len(self.wanted)
+        edge.own, edge.own_count = self._own.ctypes.data, len(self._own)
+        edge.seen = edge.witness = -1
 
     @property
     def sure(self) -> bool:
@@ -104,13 +102,14 @@ class Parted(Presence):
         directory = np.empty((3, self.stair.capacity), np.int32)
         directory[0] = np.int64(self.stair.low - 1).astype(np.int32)
         self._hold(directory)
-        self._row[layout.SEEN], self._row[layout.LIMIT] = self.stair.low, self.stair.tail + REFRESH
+        self._edge.seen, self._edge.limit = self.stair.low, self.stair.tail + REFRESH
 
     def _hold(self, directory: NDArray[np.int32]) -> None:
         self._directory = directory
         at, size = directory.ctypes.data, directory.shape[1]
-        self._row[[layout.FIRST_AT, layout.SECOND_AT, layout.THIRD_AT]] = at, at + 4 * size, at + 8 * size
-        self._row[layout.SIZE] = size
+        edge = self._edge
+        edge.heads, edge.nexts, edge.tags = at, at + 4 * size, at + 8 * size
+        self._edge.size = size
 
 
 class Filtered(Presence):
@@ -123,9 +122,9 @@ class Filtered(Presence):
         self._words = np.empty(0, np.int64)
         self._closed = np.zeros(stair.components, np.int64)
 
-    def describe(self, row: Row) -> None:
-        super().describe(row)
-        row[layout.CLOSED_AT] = self._closed.ctypes.data
+    def describe(self, edge: Any) -> None:
+        super().describe(edge)
+        edge.closed = self._closed.ctypes.data
 
     @property
     def nbytes(self) -> int:  # type: ignore[override]
@@ -139,12 +138,12 @@ class Filtered(Presence):
         size = max(LEAST, power_of_two(self.stair.tail - self.stair.low) // PER_WORD)
         self._hold(np.zeros(size, np.int64))
         self._closed[:] = 0  # there are no older ones
-        self._row[layout.SEEN] = self.stair.low
-        self._row[layout.LIMIT] = self.stair.tail + PER_WORD * size
+        self._edge.seen = self.stair.low
+        self._edge.limit = self.stair.tail + PER_WORD * size
 
     def _hold(self, words: NDArray[np.int64]) -> None:
         self._words = words
-        self._row[layout.WORDS_AT], self._row[layout.SIZE] = words.ctypes.data, len(words)
+        self._edge.words, self._edge.size = words.ctypes.data, len(words)
 
 
 class Paired(Filtered):
@@ -166,16 +165,16 @@ class Paired(Filtered):
         self._links = np.array([(a.address, b.address) for a, b in links], np.int64).reshape(-1, 2)
         shapes = (BLOCK, len(wanted)), (BLOCK, MOST + 1), (BLOCK, MOST + 1)
         self._room = [np.empty(shape, np.int64) for shape in shapes]
-        self._work = np.empty((3, BLOCK), np.int32)
-        places = [*(array.ctypes.data for array in self._room), self._work.ctypes.data]
-        self._places = np.array(places, np.int64)
+        self._walk = np.empty((3, BLOCK), np.int32)
 
-    def describe(self, row: Row) -> None:
-        super().describe(row)
-        row[layout.ONE_AT], row[layout.ONE] = self._one.ctypes.data, len(self._one)
-        row[layout.OTHER_AT], row[layout.OTHER] = self._other.ctypes.data, len(self._other)
-        row[layout.LINKS_AT], row[layout.LINKS] = self._links.ctypes.data, len(self._links)
-        row[layout.PAIR_AT], row[layout.PLACES_AT] = self._streams.ctypes.data, self._places.ctypes.data
+    def describe(self, edge: Any) -> None:
+        super().describe(edge)
+        edge.one, edge.one_count = self._one.ctypes.data, len(self._one)
+        edge.other, edge.other_count = self._other.ctypes.data, len(self._other)
+        edge.links, edge.link_count = self._links.ctypes.data, len(self._links)
+        edge.pair = self._streams.ctypes.data
+        edge.pair_wanted, edge.pair_ones, edge.pair_others = (array.ctypes.data for array in self._room)
+        edge.pair_walk = self._walk.ctypes.data
 
 
 PairLeaves = tuple[

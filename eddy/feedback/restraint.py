@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from eddy.feedback.edge import Edge, Unit
+from eddy.feedback.edge import Edge
 from eddy.feedback.payoff import Payoff
+from eddy.feedback.unit import Unit
 
 if TYPE_CHECKING:
     from policies import Feedback

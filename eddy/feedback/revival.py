@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eddy.feedback.blacklist import Rows
-from eddy.feedback.edge import Marks, Unit
+from eddy.feedback.edge import Marks
 from eddy.feedback.host import Host
+from eddy.feedback.unit import Unit
 from eddy.tracks.binding import Halt, Hop
 from eddy.tracks.prober import rekey
 from stairs import Ring, Stair

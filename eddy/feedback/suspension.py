@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eddy.feedback.dropped import Dropped
-from eddy.feedback.edge import Edge, Tally, Unit
+from eddy.feedback.edge import Edge
 from eddy.feedback.host import Host
 from eddy.feedback.late_suspension import suspend_late
 from eddy.feedback.payoff import Payoff
 from eddy.feedback.restraint import Restraint
+from eddy.feedback.unit import Tally, Unit
 from eddy.feedback.visits import Visits
 from eddy.feedback.wait_graph import Designer
 from eddy.feedback.waiting import Waiting
@@ -257,7 +258,7 @@ class Suspension:
         """A batch is over: see what it made, and what it took."""
         if self._asleep:
             return
-        work = events + self.visits.settle()
+        work = events + self.visits.end()
         if self._edges:
             spent = self.clock() - self._begun - (self.seconds - self._spent)
             self._payoff.note(work, spent)

@@ -12,15 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 from attrs import define
 from numpy.typing import NDArray
 
 from eddy.feedback.blacklist import Rows
-from eddy.feedback.edge import BLOCK, MILLION, NANO, Edge, Marks, Unit
+from eddy.feedback.edge import BLOCK, NANO, Edge, Marks
 from eddy.feedback.host import Host
 from eddy.feedback.revival import Revival
+from eddy.feedback.unit import MILLION, Unit
 from eddy.intake.intake import Part
 from eddy.plan.compiler import Streams
 from eddy.tracks.binding import Halt, Hop
@@ -30,7 +32,9 @@ from stairs.begin_kernels import STAIR, TABLE, begin_rings
 from stairs.feedback import visit_layout as layout
 from stairs.feedback.visit_ends_kernels import begin_visits, end_visits
 from stairs.feedback.visit_kernels import run_visits
+from stairs.lowlevel import struct
 from stairs.lowlevel.address import handle
+from stairs.probe_kernels import CURSOR
 from stairs.ring import power_of_two
 
 
@@ -41,9 +45,14 @@ class Step:
     source: Ring
     halt: Halt
     hop: Hop
-    recipe: NDArray[np.int64] | None
-    verified: NDArray[np.int64]
-    row: NDArray[np.int64]
+    recipe: NDArray[Any] | None
+    verified: NDArray[Any]
+    record: Any
+    """A STEP."""
+
+    @property
+    def address(self) -> int:
+        return struct.address(self.record)
 
 
 class Visits:
@@ -56,12 +65,14 @@ class Visits:
         """Time spent on judging, waking and bringing back."""
         self.pending: dict[Streams, Rows] = {}
         """What has waited for something that nobody looks for any more: it is judged anew."""
-        self._desk = np.zeros(layout.DESK, np.int64)
+        self._work = struct.new(layout.WORK)
         self._keys = np.empty(BLOCK, np.int64)
         self._past = np.zeros((2, len(router.streams)), np.int32)
-        self._desk[layout.KEYS_AT], self._desk[layout.KEYS] = self._keys.ctypes.data, BLOCK
-        self._desk[layout.PAST_AT], self._desk[layout.LACKED] = self._past.ctypes.data, -1
-        self._ended = np.zeros(2, np.int64)
+        self._work.keys, self._work.key_count = self._keys.ctypes.data, BLOCK
+        self._work.past, self._work.lacked = self._past.ctypes.data, -1
+        self._cursor = np.zeros(CURSOR, np.int64)
+        self._work.cursor = self._cursor.ctypes.data
+        self._told_at_end = struct.new(layout.TOLD)
         self._parts: Sequence[Part] = ()
         self.use([])
 
@@ -74,29 +85,27 @@ class Visits:
             [(STAIR, blacklist.address, blacklist.streams.ctypes.data) for blacklist in lists], np.int64
         ).reshape(-1, TABLE)
         self._streams = [unit for unit in units if unit.state is not None]
-        self._arriving = {
-            unit.streams[0]: unit.row[layout.EVENTS_OF : layout.COUNT + 1] for unit in self._streams
-        }
+        self._arriving = {unit.streams[0]: unit.record for unit in self._streams}
         self._told, self._versions = False, [-1]
-        self._at = np.array([unit.row.ctypes.data for unit in units], np.int64)
-        self._edges_at = np.array([edge.row.ctypes.data for edge in self._edges], np.int64)
+        self._at = np.array([unit.address for unit in units], np.int64)
+        self._edges_at = np.array([edge.address for edge in self._edges], np.int64)
         for unit in units:
             unit.tell()
         for edge in self._edges:
             if len(edge.opposite) == 1:
-                edge.row[layout.OPPOSITE] = self._units[edge.opposite].row.ctypes.data
+                edge.record.opposite = self._units[edge.opposite].address
         self._width = max((len(unit.streams) for unit in units), default=1)
         self._make_space(0)
 
     def _make_space(self, count: int) -> int:
-        """Have room on the desk for so many entries."""
+        """Have room at hand for so many entries."""
         n = power_of_two(count)
         self._flags, self._zeros = np.empty(n, np.uint8), np.zeros(n, np.int32)
         self._copies, self._wishes = np.empty((n, self._width), np.int32), np.empty(n, np.int64)
-        desk = self._desk
-        desk[layout.SPACE], desk[layout.FLAGS_AT] = n, self._flags.ctypes.data
-        desk[layout.WISHES_AT] = self._wishes.ctypes.data
-        desk[layout.COPIES_AT], desk[layout.ZEROS_AT] = self._copies.ctypes.data, self._zeros.ctypes.data
+        work = self._work
+        work.space, work.flags = n, self._flags.ctypes.data
+        work.wishes = self._wishes.ctypes.data
+        work.copies, work.zeros = self._copies.ctypes.data, self._zeros.ctypes.data
         return 0
 
     # -- a batch ---------------------------------------------------------------------------------------------------
@@ -104,12 +113,12 @@ class Visits:
     @property
     def whole(self) -> bool:
         """No STAIR has holes. Else no composite waits: to fill a hole would make it once more."""
-        return bool(self._desk[layout.COMPLETE])
+        return bool(self._work.complete)
 
     def prepare(self, whole: bool) -> None:
         """A batch is about to begin; ``whole``: no STAIR has holes."""
         if not (whole and self._told):
-            self._desk[layout.COMPLETE], self._told = whole, whole
+            self._work.complete, self._told = whole, whole
             for edge in self._edges:
                 edge.prepare(whole)
         versions = [unit.state.version for unit in self._streams if unit.state is not None]
@@ -131,7 +140,9 @@ class Visits:
         self._parts = parts
         for part in parts:
             events, kept = part.events, part.kept
-            self._arriving[part.stream][:] = handle(events), 0 if kept is None else handle(kept), len(events)
+            unit_record = self._arriving[part.stream]
+            unit_record.events, unit_record.count = handle(events), len(events)
+            unit_record.kept = 0 if kept is None else handle(kept)
         while self.pending:
             streams, rows = self.pending.popitem()
             rows = rows[(rows - self._moment.floor[0, list(streams)] >= 0).all(axis=1)]
@@ -139,14 +150,16 @@ class Visits:
             if len(rows) > len(unit.woken):
                 unit.make_place(len(rows))
             unit.woken[: len(rows)] = rows
-            unit.row[layout.WOKEN] = len(rows)
+            unit.record.woken_count = len(rows)
 
     def run(
         self, program: NDArray[np.int64], at: int, stop: int, results: int, marks: Marks, *rest: Rows
     ) -> int:
         """`stairs.program_kernels.run` with visits."""
         seen = marks if len(marks) else self._moment.floor
-        reached: int = run_visits(program, at, stop, results, seen, *rest, self._desk, self._moment.newest)
+        reached: int = run_visits(
+            program, at, stop, results, seen, *rest, struct.address(self._work), self._moment.newest
+        )
         return reached
 
     def judge_anew(self, unit: Unit, rows: Rows) -> None:
@@ -154,65 +167,70 @@ class Visits:
         before = self.pending.get(unit.streams)
         self.pending[unit.streams] = rows if before is None else np.concatenate((before, rows))
 
-    def settle(self) -> float:
+    def end(self) -> float:
         """A batch is over: edges are charged with what it took, and what waits in vain is dropped. Returns what the
         composites took that it has stored, where an event takes 1."""
-        end_visits(self._at, self._ended)
-        spent, made = self._ended.tolist()
-        self.seconds += NANO * spent
+        told = self._told_at_end
+        end_visits(self._at, struct.address(told))
+        self.seconds += NANO * told.spent
         for edge in self._edges:
             if edge.drop is not None and edge.blacklist.waiting:
                 edge.drop(edge.blacklist.wake_all(self._moment.floor[0]))
-        return float(made / MILLION)
+        return float(told.made / MILLION)
 
     # -- instructions ----------------------------------------------------------------------------------------------
 
     def visit(self, unit: Unit) -> list[Visit]:
         """Wake entries of a node, and judge those that arrive; from now on the others can be found."""
-        at = unit.row.ctypes.data
-        wakes = [Visit(partial(self._wake, unit, e), layout.WAKE, at, e.row.ctypes.data) for e in unit.edges]
-        judges = [Visit(partial(self._judge, e), layout.JUDGE, at, e.row.ctypes.data) for e in unit.edges]
+        at = unit.address
+        wakes = [Visit(partial(self._wake, unit, e), layout.WAKE, at, e.address) for e in unit.edges]
+        judges = [Visit(partial(self._judge, e), layout.JUDGE, at, e.address) for e in unit.edges]
         retake, take = (Visit(self._take, kind, at) for kind in (layout.RETAKE, layout.TAKE))
-        back, settle = (Visit(_never, kind, at) for kind in (layout.RETURN, layout.SETTLE))
+        back, link = (Visit(_never, kind, at) for kind in (layout.RETURN, layout.LINK))
         revive = Visit(partial(self._revive, unit), layout.REVIVE, at)
-        new = [take, *judges, settle] if unit.edges else []
+        new = [take, *judges, link] if unit.edges else []
         return [*wakes, retake, *judges, back, *new, revive, *self._carries(unit)]
 
     def _carries(self, unit: Unit) -> list[Visit]:
         """For composites, of which few come back, `Revival` does it, and for rows that several STAIRs want."""
         if unit.ways:
-            unit.row[layout.ENTRIES] = layout.BY_THE_CALLER
+            unit.record.entries = layout.BY_THE_CALLER
         if unit.state is None or not unit.path:
             return []
         source: Ring = unit.entries
-        unit.row[layout.ENTRIES], unit.row[layout.SOURCE] = source.address, unit.path[0][1].source.address
+        unit.record.entries, unit.record.source = source.address, unit.path[0][1].source.address
         carries = []
         for halt, hop, recipe in unit.path:
             simple = hop.theta is None and not hop.step.residuals and hop.step.scope is None
             plain = simple and (recipe is not None or halt.recipe is None)
-            verified = np.array([(a, b.address, c, d.address) for a, b, c, d in hop.verified], np.int64)
-            arrays = hop.place.ctypes.data, hop.streams.ctypes.data
-            keys = (0, 0) if recipe is None else (recipe.ctypes.data, len(recipe))
-            rings = plain, self._nested, halt.out.address, hop.target.address
-            row = np.array([*rings, *arrays, *keys, verified.ctypes.data, len(verified)], np.int64)
-            step = Step(source, halt, hop, recipe, verified, row)
+            verified = np.array(
+                [(a, b.address, c, d.address) for a, b, c, d in hop.verified], layout.VERIFIED
+            )
+            record = struct.new(layout.STEP)
+            record.plain, record.nested = plain, self._nested
+            record.out, record.target = halt.out.address, hop.target.address
+            record.places, record.streams = hop.place.ctypes.data, hop.streams.ctypes.data
+            if recipe is not None:
+                record.recipe, record.recipe_count = recipe.ctypes.data, len(recipe)
+            record.verified, record.verified_count = verified.ctypes.data, len(verified)
+            step = Step(source, halt, hop, recipe, verified, record)
             call = partial(self._carry, step)
-            carries.append(Visit(call, layout.CARRY, unit.row.ctypes.data, step.row.ctypes.data))
+            carries.append(Visit(call, layout.CARRY, unit.address, step.address))
             source = halt.out
         return carries
 
     def _wake(self, unit: Unit, edge: Edge) -> int:
-        wanted = int(unit.row[layout.WOKEN]) + edge.blacklist.waiting
-        if wanted > unit.row[layout.WOKEN_ROOM]:
+        wanted = int(unit.record.woken_count) + edge.blacklist.waiting
+        if wanted > unit.record.woken_room:
             unit.make_place(wanted)
-        elif edge.blacklist.waiting > self._desk[layout.SPACE]:
+        elif edge.blacklist.waiting > self._work.space:
             self._make_space(edge.blacklist.waiting)
         else:
             edge.renew()
         return 0
 
     def _judge(self, edge: Edge) -> int:
-        failed = int(self._desk[layout.LACKED])
+        failed = int(self._work.lacked)
         if failed >= 0:
             edge.blacklist.make_place(failed)
         else:
@@ -220,10 +238,10 @@ class Visits:
         return 0
 
     def _take(self) -> int:
-        return self._make_space(int(self._desk[layout.ENTERED]))
+        return self._make_space(int(self._work.entered))
 
     def _revive(self, unit: Unit) -> int:
-        woken = unit.woken[: unit.row[layout.WOKEN]]
+        woken = unit.woken[: unit.record.woken_count]
         if unit.state is not None and self.whole and not unit.ways:
             unit.entries.reserve(len(woken))
             return 0
@@ -235,15 +253,15 @@ class Visits:
         return 1
 
     def _carry(self, step: Step) -> int:
-        desk, out = self._desk, step.halt.out
-        if desk[layout.RESUMED_AT]:
+        work, out = self._work, step.halt.out
+        if work.resumed:
             out.grow()
             return 0
-        start, stop = int(desk[layout.START]), int(desk[layout.STOP])
-        desk[layout.START], desk[layout.STOP] = self.revival.step(
+        start, stop = int(work.start), int(work.stop)
+        work.start, work.stop = self.revival.step(
             step.halt, step.hop, step.recipe, step.source, start, stop, self._past
         )
-        desk[layout.CARRIED] = out.address
+        work.carried = out.address
         return 1
 
     @property

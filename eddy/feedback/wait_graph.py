@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 
 from eddy.errors import EddyError
 from eddy.feedback.blacklist import Blacklist
-from eddy.feedback.edge import Edge, Unit
+from eddy.feedback.edge import Edge
 from eddy.feedback.payoff import DEAR, partners, weight
 from eddy.feedback.presence import Anything, Filtered, Paired, PairLeaves, Parted, Presence, Whole, recipe_of
+from eddy.feedback.unit import Unit
 from eddy.plan.compiler import Compiler, Key, StairId, Streams
 from eddy.plan.orderings import Orderings
 from eddy.plan.plan import Join, Leaf, Node, Plan, joins

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from eddy.feedback.edge import Unit
+from eddy.feedback.unit import Unit
 from eddy.feedback.visits import Visits
 from eddy.store.stream import NONE
 from eddy.tracks.moment import Marks, Moment

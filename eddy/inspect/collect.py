@@ -59,6 +59,7 @@ def statistics_of(state: EngineState, at: NDArray[np.int64] | None = None) -> St
         history=state.changes.history,
         feedback=feedback,
         fault=state.faults.waiting,
+        candidates=state.executor.candidates,
     )
 
 

@@ -17,8 +17,8 @@ from eddy.store.stream import StreamState
 from stairs.layout import ROWS
 
 if TYPE_CHECKING:
-    from eddy.feedback.edge import Tally, Unit
     from eddy.feedback.suspension import Suspension
+    from eddy.feedback.unit import Tally, Unit
 
 Longs = NDArray[np.int64]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -18,6 +17,7 @@ from eddy.query.names import nearest
 from eddy.query.query import Query
 from eddy.store.row_numbers import RowNumbers
 from eddy.store.stream import StoredStream
+from policies.options import whole
 
 
 @define(eq=False)
@@ -64,16 +64,13 @@ class Inquiry:
         return {name: self._number(name, given[name]) for name in names}
 
     def _number(self, name: str, value: Any) -> int:
-        try:
-            row = -1 if isinstance(value, bool) else operator.index(value)
-        except TypeError:
-            row = -1
-        if row < self.first_row:
+        rule = whole(self.first_row)
+        if not rule.fits(value):
             raise EddyError(
                 f"{name}={value!r} is no row number: rows are whole numbers from {self.first_row} on, "
                 "counted by stream in the order of arrival"
             )
-        return row
+        return rule.plain(value)
 
     def _not_arrived(self, rows: dict[str, int], missing: dict[str, int]) -> Explanation:
         parts = []

@@ -1,15 +1,16 @@
 """Batches of any make, turned into columns in the types that the stream declares.
 
 A numpy array of exactly the storage dtype is used as it is: that is the hot path, about a microsecond a
-column. So a column may alias the caller's memory; it must not be written to, nor kept beyond the push (a
-payload copies). Every array that leaves here is contiguous, aligned and writeable, as compiled kernels ask.
+column; what differs from that only in its make (`plain`) comes next. So a column may alias the caller's memory; it
+must not be written to, nor kept beyond the push (a payload copies). Every array that leaves here is contiguous,
+aligned and writeable, as compiled kernels ask.
 """
 
 from __future__ import annotations
 
 import difflib
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +19,8 @@ from numpy import ndarray
 
 from eddy.errors import BatchError
 from eddy.values.conversion import FAILURES, convert
-from eddy.values.types import Column
+from eddy.values.plain import plain
+from eddy.values.types import Array, Column
 
 if TYPE_CHECKING:
     from eddy.query.query import Stream
@@ -47,7 +49,12 @@ def normalise(name: str, stream: Stream, batch: Any) -> tuple[dict[str, Column],
         elif values is None:
             raise _mismatch(name, stream, batch)
         else:
-            found = columns[column] = convert(f"stream {name}, column {column!r}", kind, values)
+            array = plain(kind, values)
+            if array is None:
+                found = convert(f"stream {name}, column {column!r}", kind, values)
+            else:
+                found = Column(array)
+            columns[column] = found
             size = len(found.values)
         if size != n:
             if n >= 0:
@@ -65,8 +72,33 @@ def normalise(name: str, stream: Stream, batch: Any) -> tuple[dict[str, Column],
     return columns, n
 
 
+def plain_columns(name: str, stream: Stream, batch: Any) -> list[Array] | None:
+    """The columns of a batch as arrays that need no preparation, in the order in which they are declared.
+
+    None if something has to be looked at more closely, or is wrong: `normalise` finds what it is.
+    """
+    if type(batch) is not dict:
+        try:
+            batch = _mapping(name, batch)
+        except BatchError:
+            return None
+    if len(batch) != len(stream.columns):
+        return None
+    arrays = []
+    for column, kind in stream.columns.items():
+        array = plain(kind, batch.get(column))
+        if array is None:
+            return None
+        arrays.append(array)
+    return arrays
+
+
 def _mapping(name: str, batch: Any) -> Mapping[str, Any]:
     """The columns of a batch by name."""
+    if isinstance(batch, (pa.Table, pa.RecordBatch)):
+        names = batch.schema.names
+        _refuse_repeated(name, names)
+        return dict(zip(names, batch.columns, strict=True))
     if isinstance(batch, Mapping):
         return batch
     if isinstance(batch, np.ndarray):
@@ -78,12 +110,10 @@ def _mapping(name: str, batch: Any) -> Mapping[str, Any]:
         return {column: batch[column] for column in batch.dtype.names}
     pandas = sys.modules.get("pandas")
     if pandas is not None and isinstance(batch, pandas.DataFrame):
-        _refuse_repeated(name, batch.columns)
-        return {column: batch[column] for column in batch.columns}
-    if not isinstance(batch, (pa.Table, pa.RecordBatch)):
-        batch = _table(name, batch)
-    _refuse_repeated(name, batch.schema.names)
-    return dict(zip(batch.schema.names, batch.columns, strict=True))
+        names = batch.columns.tolist()
+        _refuse_repeated(name, names)
+        return {column: batch[column] for column in names}
+    return _mapping(name, _table(name, batch))
 
 
 def _table(name: str, batch: Any) -> pa.Table:
@@ -120,7 +150,9 @@ def _is_column(values: Any) -> bool:
     return True
 
 
-def _refuse_repeated(name: str, columns: Iterable[Any]) -> None:
+def _refuse_repeated(name: str, columns: list[Any]) -> None:
+    if len(set(columns)) == len(columns):
+        return
     seen: set[Any] = set()
     for column in columns:
         if column in seen:

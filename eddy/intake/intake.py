@@ -6,7 +6,7 @@ Everything that can be wrong with a batch is found here, before anything of the 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from eddy.intake.travel import ROW
 from eddy.query.query import Query
 from eddy.values.instants import format_instant
 from eddy.values.strings import StringPool
-from eddy.values.types import Column
+from eddy.values.types import Array, Column
 from stairs.lowlevel.address import handle
 
 Keys = NDArray[np.int64]
@@ -55,6 +55,22 @@ class Part:
     events: NDArray[np.int32]
     """Index of each row's event in the batch."""
 
+    def take(self, where: slice | Array, columns: Iterable[str] | None = None) -> Part:
+        """The rows at ``where``, a slice or an array of indexes; with these columns only, if they are named."""
+        return Part(
+            self.stream,
+            {name: self.columns[name].take(where) for name in (self.columns if columns is None else columns)},
+            {c: keys[where] for c, keys in self.keys.items()},
+            None if self.kept is None else self.kept[where],
+            self.events[where],
+        )
+
+    def copied(self) -> Part:
+        """The same rows, with columns and keys in memory of their own."""
+        columns = {name: column.copied() for name, column in self.columns.items()}
+        keys = {c: keys.copy() for c, keys in self.keys.items()}
+        return Part(self.stream, columns, keys, self.kept, self.events)
+
 
 @define(eq=False)
 class Arrivals:
@@ -67,16 +83,9 @@ class Arrivals:
 
     def copied(self) -> Arrivals:
         """The same in memory of its own."""
-        parts = []
-        for part in self.parts:
-            columns = {
-                name: Column(np.array(c.values) if isinstance(c.values, np.ndarray) else c.values, c.valid)
-                for name, c in part.columns.items()
-            }
-            keys = {c: np.array(values) for c, values in part.keys.items()}
-            parts.append(Part(part.stream, columns, keys, part.kept, part.events))
-        times = None if self.times is None else np.array(self.times)
-        return Arrivals(self.streams, times, tuple(parts), self.given)
+        parts = tuple(part.copied() for part in self.parts)
+        times = None if self.times is None else self.times.copy()
+        return Arrivals(self.streams, times, parts, self.given)
 
     def cut(self, size: int) -> Iterator[Arrivals]:
         """The same in batches of at most ``size`` events."""
@@ -87,26 +96,18 @@ class Arrivals:
         for start in range(0, count, size):
             stop = min(start + size, count)
             times = None if self.times is None else self.times[start:stop]
-            parts = tuple(
-                part for part in (_slice(part, start, stop) for part in self.parts) if len(part.events)
-            )
+            parts = tuple(_between(part, start, stop) for part in self.parts)
+            parts = tuple(part for part in parts if len(part.events))
             given = None if self.given is None else self.given.cut(start, stop)
             yield Arrivals(self.streams[start:stop], times, parts, given)
 
 
-def _slice(part: Part, start: int, stop: int) -> Part:
+def _between(part: Part, start: int, stop: int) -> Part:
+    """The rows of the events from ``start`` to ``stop``, which are counted from ``start``."""
     low, high = np.searchsorted(part.events, (start, stop)).tolist()
-    here = slice(low, high)
-    return Part(
-        part.stream,
-        {
-            name: Column(c.values[here], None if c.valid is None else c.valid[here])
-            for name, c in part.columns.items()
-        },
-        {c: keys[here] for c, keys in part.keys.items()},
-        None if part.kept is None else part.kept[here],
-        part.events[here] - np.int32(start),
-    )
+    here = part.take(slice(low, high))
+    here.events = here.events - np.int32(start)
+    return here
 
 
 class Intake:
@@ -119,6 +120,7 @@ class Intake:
             name: [c for c in stored[name] if stream.columns[c].kind == "string"]
             for name, stream in query.streams.items()
         }
+        self._carried = carried_columns(query)
         self._keyed = {
             name: [(c, c.members[name]) for c in query.key_classes if name in c.members]
             for name in query.names
@@ -276,9 +278,12 @@ class Intake:
         kept: NDArray[np.bool_] | None = None
         if name in self.query.filters:
             kept = self.query.filters[name].holds(lambda _, column: columns[column], len(events))
+        carried = []
         for column in self._texts[name]:
-            text = columns[column]
-            columns[column] = Column(self.pool.encode(text.values), text.valid)
+            if (name, column) in self._carried:
+                carried.append(column)
+            else:
+                columns[column] = self.coded(name, column, columns[column])
         keys = {}
         for key_class, member in self._keyed[name]:
             found = columns[member]
@@ -287,7 +292,17 @@ class Intake:
                 valid is not None and name != self.query.base
             ):  # what nothing matches is a result of a difference
                 kept = valid if kept is None else kept & valid
+        for column in carried:
+            columns[column] = self.coded(
+                name, column, columns[column], kept if self.query.base is None else None
+            )
         return Part(self.number[name], columns, keys, None if kept is None else kept.astype(np.uint8), events)
+
+    def coded(self, name: str, column: str, text: Column, kept: NDArray[np.bool_] | None = None) -> Column:
+        """Strings of a column as codes of the pool; rows that are not ``kept`` are not stored."""
+        if (name, column) in self._carried:
+            return Column(self.pool.carry((name, column), text.values, kept), text.valid)
+        return Column(self.pool.encode(text.values), text.valid)
 
     def _own_keys(self, name: str, columns: dict[str, Column]) -> dict[int, Keys] | None:
         """The keys of a stream whose rows need no preparation; None if they do."""
@@ -350,3 +365,18 @@ def stored_columns(query: Query, tested: bool = False) -> dict[str, set[str]]:
             if query.streams[stream].columns[column].kind == "string" or query.base is not None:
                 stored[stream].add(column)
     return stored
+
+
+def carried_columns(query: Query) -> set[tuple[str, str]]:
+    """The columns of strings, by stream and name, that nobody compares: they are shown in results, and that is all."""
+    shown = {(output.stream, output.column) for output in query.select}
+    compared = {(output.stream, output.column) for output in query.group_by}
+    for aggregate in query.aggregates:
+        compared.update((argument.stream, argument.column) for argument in aggregate.arguments)
+    for expression in (*query.filters.values(), *query.predicates):
+        compared |= expression.columns
+    for residual in query.residuals:
+        compared |= residual.columns
+    for key_class in query.key_classes:
+        compared.update(key_class.members.items())
+    return {(s, c) for s, c in shown - compared if query.streams[s].columns[c].kind == "string"}

@@ -17,7 +17,7 @@ from eddy.intake.batch import Batch
 from eddy.intake.intake import Arrivals, Part
 from eddy.router.executor import PlanExecutor
 from eddy.store.stream import StoredStream, StreamState
-from eddy.values.types import Array, Column
+from eddy.values.types import Array
 
 PIECE = 512
 """Old rows that are replayed at a time: as many are processed after a batch at the least."""
@@ -90,19 +90,10 @@ def history(streams: Sequence[StoredStream], lows: NDArray[np.int64]) -> Iterato
         whole = Part(s, columns, keys, None if kept.all() else kept, numbers)
         for start in range(0, len(rows), PIECE):
             n = min(PIECE, len(rows) - start)
-            part = _piece(whole, slice(start, start + n), numbers[:n])
+            part = whole.take(slice(start, start + n))
+            part.events = numbers[:n]
             marks = np.broadcast_to(lows.astype(np.int32), (n, len(lows)))
             before = counts.copy()
             counts[s] += n
             arrivals = Arrivals(np.full(n, s, np.int32), None, (part,))
             yield Batch(arrivals, marks, marks[0], lows.copy(), before, counts.copy())
-
-
-def _piece(part: Part, here: slice, events: NDArray[np.int32]) -> Part:
-    """Some of the rows, in arrays that are not copied."""
-    columns = {
-        name: Column(c.values[here], None if c.valid is None else c.valid[here])
-        for name, c in part.columns.items()
-    }
-    keys = {c: values[here] for c, values in part.keys.items()}
-    return Part(part.stream, columns, keys, None if part.kept is None else part.kept[here], events)

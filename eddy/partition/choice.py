@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from attrs import field, frozen
 
-from eddy.checks import whole
+from eddy.checks import checked, whole
 from eddy.errors import EddyError
 from eddy.intake.columns import _mapping
 from eddy.partition.given import check_columns, check_sizes, check_streams, checked_sample
@@ -18,6 +18,7 @@ from eddy.partition.slices import Slices, slices, times_of
 from eddy.query.keys import KeyClass
 from eddy.query.query import Query
 from eddy.values.types import Array
+from policies.options import one_of
 
 KINDS = ("hash", "hypercube", "slices", "single")
 BETTER = 0.7
@@ -153,8 +154,8 @@ def choose(
     batches, in which heavy keys are found, and times for slices. ``kind`` asks for one of `KINDS`; without it slices
     are taken only where a sample shows that they are much better: the others need no look at the data before.
     """
-    if kind is not None and kind not in KINDS:
-        raise EddyError(f"a kind of partitioning is one of {', '.join(KINDS)}, not {kind!r}")
+    if kind is not None:
+        checked("a kind of partitioning", kind, one_of(KINDS, f"one of {', '.join(KINDS)}"), "is")
     cells = whole("cells", cells)
     check_streams(query, (*(rows or ()), *(sample or ())))
     check_sizes(rows)

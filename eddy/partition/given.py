@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from eddy.checks import checked
 from eddy.errors import EddyError
 from eddy.intake.columns import _mapping
 from eddy.query.keys import KeyClass
 from eddy.query.query import Query
 from eddy.values.types import Array
+from policies.options import number
+
+SIZE = number(least=0, below=math.inf)
+"""A number of rows, or of rows in a time: it is compared with others, so it need not be whole."""
 
 
 def check_streams(query: Query, names: Iterable[str]) -> None:
@@ -28,9 +32,7 @@ def check_streams(query: Query, names: Iterable[str]) -> None:
 def check_sizes(rows: Mapping[str, Any] | None) -> None:
     """Sizes or rates: numbers of at least 0."""
     for name, size in (rows or {}).items():
-        good = isinstance(size, Real) and not isinstance(size, bool)
-        if not good or not 0 <= float(size) < math.inf:
-            raise EddyError(f"rows of stream {name} must be a number of at least 0, not {size!r}")
+        checked(f"rows of stream {name}", size, SIZE)
 
 
 def checked_sample(

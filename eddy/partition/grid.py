@@ -156,7 +156,7 @@ def _frequent(place: int, key_class: KeyClass, sample: Mapping[str, Mapping[str,
         if name not in sample:
             continue
         found = key_of(key_class, name, sample[name][column])
-        rows = np.arange(len(found.values)) if found.valid is None else np.flatnonzero(found.valid)
+        rows = np.flatnonzero(found.known)
         keys, first, often = np.unique(found.values[rows], return_index=True, return_counts=True)
         total = len(rows)
         for i in np.flatnonzero(often >= SEEN):

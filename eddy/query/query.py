@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from attrs import field, fields, frozen
 
+from eddy.checks import flag
 from eddy.errors import QueryError
 from eddy.query.aggregates import AggregateOutput, parse_shown
 from eddy.query.clock import TIMES, Clock, clock_of, may_be_time, window_numbers
@@ -54,8 +55,7 @@ class Stream:
     def __attrs_post_init__(self) -> None:
         if not isinstance(self.window, (Rows, Range, Tumbling, Unbounded)):
             raise QueryError(f"a window is Rows, Range, Tumbling or Unbounded, not {shown(self.window)}")
-        if not isinstance(self.static, bool):
-            raise QueryError(f"static is True or False, not {shown(self.static)}")
+        flag("static", self.static, QueryError)
         if self.static:
             self._check_static()
         elif self.time is None:
@@ -150,7 +150,7 @@ class Query:
             filters=filters,
             residuals=kept,
             select=fetched,
-            cross=bool(cross),
+            cross=flag("cross", cross, QueryError),
             edges=tuple(dict.fromkeys(edges)),
             base=base,
             minus=subtracted,

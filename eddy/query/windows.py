@@ -7,45 +7,35 @@ kind and a number; `Query.window_table` brings all widths to one unit of time.
 from __future__ import annotations
 
 import datetime
-import operator
-from typing import Any
 
 from attrs import field, frozen
 
+from eddy.checks import checked
 from eddy.errors import QueryError
 from eddy.values.durations import nanoseconds
+from policies.options import whole
 
 Width = int | str | datetime.timedelta
 
 _LIMIT = 2**62  # so that `count - n` and `now - width` stay within int64
 
 
-def _count(what: str, value: Any) -> int:
-    try:
-        number = operator.index(value)
-    except TypeError:
-        number = -1
-    if isinstance(value, bool) or not 1 <= number < _LIMIT:
-        raise QueryError(f"{what} needs a whole number of rows, 1 or more, not {value!r}")
-    return number
+def _count(what: str, value: object) -> int:
+    """A number of rows."""
+    rule = whole(1, _LIMIT, "a whole number of rows, 1 or more")
+    return checked(what, value, rule, "needs", QueryError)
 
 
-def _width(what: str, value: Any, least: int) -> Width:
+def _width(what: str, value: object, least: int) -> Width:
+    """A length of time: a duration, which stays as it is written, or a number in the unit of the time column."""
     if isinstance(value, (str, datetime.timedelta)):
-        length = nanoseconds(value)
-        if length < least:
+        if nanoseconds(value) < least:
             raise QueryError(f"{what} needs a width of {least} or more, not {value!r}")
         return value
-    try:
-        number = operator.index(value)
-    except TypeError:
-        number = -1
-    if isinstance(value, bool) or not least <= number < _LIMIT:
-        raise QueryError(
-            f"{what} needs a whole number of {least} or more in the unit of the time column, "
-            f"or a duration such as '5 minutes', not {value!r}"
-        )
-    return number
+    takes = (
+        f"a whole number of {least} or more in the unit of the time column, or a duration such as '5 minutes'"
+    )
+    return checked(what, value, whole(least, _LIMIT, takes), "needs", QueryError)
 
 
 @frozen(repr=False)

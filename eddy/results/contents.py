@@ -7,11 +7,10 @@ somebody still holds before it goes on. Columns of an aggregate are there from t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 from attrs import define, field
 
 from eddy.errors import EddyError
@@ -47,6 +46,8 @@ class Contents:
     known_sign: Array | None = None
     """The signs, once they were read."""
     _rows: Array | None = field(init=False, default=None)
+    _by_stream: dict[str, Array] = field(init=False, factory=dict)
+    """The rows of each stream whose columns are being read."""
     _numbers: Array | None = field(init=False, default=None)
 
     @staticmethod
@@ -94,8 +95,21 @@ class Contents:
         found = self.columns.get(place)
         if found is None:
             assert self.fetch is not None
-            rows = self._own_rows()[:, self.query.names.index(place[0])]
-            found = self.columns[place] = self.fetch(*place, np.ascontiguousarray(rows))
+            found = self.columns[place] = self.fetch(*place, self._rows_of(place[0]))
+        return found
+
+    def read(self, places: Iterable[Place]) -> None:
+        """Find the values of several columns."""
+        for place in places:
+            self.column(place)
+        self._by_stream.clear()
+
+    def _rows_of(self, stream: str) -> Array:
+        """The rows of one stream, as the engine has them, side by side."""
+        found = self._by_stream.get(stream)
+        if found is None:
+            rows = self._own_rows()[:, self.query.names.index(stream)]
+            found = self._by_stream[stream] = np.ascontiguousarray(rows)
         return found
 
     def outputs(self) -> list[tuple[str, ColumnType, Place]]:
@@ -111,18 +125,14 @@ class Contents:
         self.rows()
         if self.sign_fn is not None:
             self.sign()
-        for _, _, place in self.outputs():
-            self.column(place)
+        self.read(place for _, _, place in self.outputs())
         if self.number is not None:
             self._rows, self.number = self._numbers, None
         self.rows_fn = self.sign_fn = self.fetch = None
 
     def slice(self, here: slice) -> Contents:
         """Some of the rows, which were materialised."""
-        columns = {
-            place: Column(c.values[here], None if c.valid is None else c.valid[here])
-            for place, c in self.columns.items()
-        }
+        columns = {place: column.take(here) for place, column in self.columns.items()}
         sign = self.sign()[here]
         piece = Contents(
             self.query, len(sign), None, None, types=self.types, columns=columns, known_sign=sign
@@ -146,25 +156,10 @@ class Contents:
             return np.concatenate([part.sign() for part in parts])
 
         def fetch(stream: str, column: str, rows: Array) -> Column:
-            return _joined([part.column((stream, column)) for part in parts])
+            return Column.concat([part.column((stream, column)) for part in parts])
 
         types = parts[0].types
         if types is not None:
-            columns = {name: _joined([part.column((name, name)) for part in parts]) for name in types}
+            columns = {name: Column.concat([part.column((name, name)) for part in parts]) for name in types}
             return Contents.of_columns(parts[0].query, columns, types, sign())
         return Contents(parts[0].query, sum(part.count for part in parts), rows, fetch, sign)
-
-
-def _joined(columns: list[Column]) -> Column:
-    valid = None
-    if any(column.valid is not None for column in columns):
-        masks = [np.ones(len(c.values), np.bool_) if c.valid is None else c.valid for c in columns]
-        valid = np.concatenate(masks)
-    if isinstance(columns[0].values, np.ndarray):
-        return Column(np.concatenate([column.values for column in columns]), valid)
-    chunks = [
-        chunk
-        for c in columns
-        for chunk in (c.values.chunks if isinstance(c.values, pa.ChunkedArray) else [c.values])
-    ]
-    return Column(pa.chunked_array(chunks, pa.string()), valid)

@@ -118,11 +118,11 @@ class GroupedOutput(SignedOutput):
         return self._result(changes.keys, changes.values, changes.signs)
 
     def nothing(self, fetch: Fetch) -> Result:
-        def none(column: Column) -> Column:
-            return Column(column.values[:0], None if column.valid is None else column.valid[:0])
-
+        none = slice(0)
         keys, values = self.groups.table()
-        return self._result([none(c) for c in keys], [none(c) for c in values], np.empty(0, np.int8))
+        return self._result(
+            [c.take(none) for c in keys], [c.take(none) for c in values], np.empty(0, np.int8)
+        )
 
     def table(self) -> Result:
         """All groups as they are now."""

@@ -90,7 +90,10 @@ class Result:
                 f"an output is already called {SIGN!r}: rename it, such as 'A.{SIGN} AS other', or read .sign"
             )
         fields = [pa.field(name, kind.arrow) for name, kind, _ in outputs]
-        arrays = [to_arrow(self._column(key), kind) for _, kind, key in outputs]
+        columns, places = self.contents.columns, [place for _, _, place in outputs]
+        if not all(map(columns.__contains__, places)):
+            self._safely(lambda: self.contents.read(places))
+        arrays = [to_arrow(columns[place], kind) for _, kind, place in outputs]
         if sign:
             fields.append(pa.field(SIGN, pa.int8()))
             arrays.append(arrow.from_numpy(self.sign, None, pa.int8()))

@@ -6,14 +6,11 @@ are the same, and the engine gets slower instead of dying.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from eddy.errors import EddyError
 from eddy.router.router import Router
 from stairs import Stair
 from stairs.holes import Keys
@@ -26,20 +23,6 @@ AIM = 0.75
 
 HALF = 0.5
 """Share of the slots that are left to a STAIR that its entries may use at first."""
-
-UNITS = {"": 1, "b": 1, **{f"{p}{b}": 1024**n for n, p in enumerate("kmgt", 1) for b in ("", "b", "ib")}}
-
-
-def bytes_of(given: Any) -> int:
-    """A number of bytes, or a text such as "512 MB"."""
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*", given) if isinstance(given, str) else None
-    if found is not None and found[2].lower() in UNITS:
-        number = int(float(found[1]) * UNITS[found[2].lower()])
-    else:
-        number = given if isinstance(given, int) and not isinstance(given, bool) else 0
-    if number < 1:
-        raise EddyError(f"memory is a number of bytes, or a text such as '512 MB', not {given!r}")
-    return number
 
 
 class Budget:

@@ -90,6 +90,11 @@ class Measured(ABC):
         """Matches of all steps so far."""
         return 0
 
+    @property
+    def candidates(self) -> int:
+        """Entries that probes have looked at so far."""
+        return 0
+
     def state_statistics(self) -> tuple[StairStatistics, ...]:
         """Its states where they are no STAIRs, lowest first."""
         return ()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from eddy.intake.batch import Batch
 from eddy.intake.intake import Part
 from eddy.plan.compiler import Compiler
 from eddy.router.beginning import Beginning
@@ -17,6 +18,7 @@ from eddy.router.executor import Executor, Made, PlanExecutor
 from eddy.router.filler import Filler
 from eddy.router.reading import reading, reading_events
 from eddy.router.runner import Runner
+from eddy.router.sequence import KernelSequence, can_run_in_kernels
 from eddy.store.leaves import Leaves
 from eddy.store.stream import StreamState
 from eddy.tracks.moment import Marks, present
@@ -26,6 +28,7 @@ from eddy.tracks.tracks import Tracks
 from policies import Feedback
 from stairs import Stair
 from stairs.holes import Keys
+from stairs.probe_kernels import STEPS
 from stairs.program_kernels import MATCHED, run
 
 if TYPE_CHECKING:
@@ -51,10 +54,15 @@ class Router(Tracks, PlanExecutor):
         self._filler = Filler(self, self.prober, self.moment)
         self._whole = True
         """Whether no STAIR had holes when the batch began: until it is over none gets some."""
+        self._kernels: KernelSequence | None = None
 
     @property
     def matches_made(self) -> int:
         return self.prober.cursor.item(MATCHED)
+
+    @property
+    def candidates(self) -> int:
+        return self.prober.cursor.item(STEPS)
 
     @property
     def routers(self) -> tuple[Router, ...]:
@@ -80,7 +88,7 @@ class Router(Tracks, PlanExecutor):
         What this one made while it ran apart is not the work of the plan in use: steps count from now on.
         """
         self.filled_before, self.composites_built = former.keys_filled, former.composites_built
-        self.prober.cursor[MATCHED] = former.matches_made
+        self.prober.cursor[MATCHED], self.prober.cursor[STEPS] = former.matches_made, former.candidates
         self.counting = False
         for track in self.tracks:
             track.program.begin_counting()
@@ -102,6 +110,24 @@ class Router(Tracks, PlanExecutor):
         self.composites_built += self._filler.fill(stair, keys)
 
     # -- a batch ---------------------------------------------------------------------------------------------------
+
+    @property
+    def kernels(self) -> KernelSequence | None:
+        """The sequence of a batch in kernels; None: not as things are now."""
+        known = self._kernels
+        if known is not None and known.fits() and known.whole:
+            return known
+        if not can_run_in_kernels(self):
+            return None
+        self._kernels = KernelSequence(self) if known is None else KernelSequence(self, known.portion)
+        return self._kernels
+
+    def take_in(self, batch: Batch, ring: int, results: bool = True) -> None:
+        kernels = None if not results or not batch.parts or self.reviews_next else self.kernels
+        if kernels is None:
+            super().take_in(batch, ring, results)
+        else:
+            kernels.take_in(batch, ring)
 
     def begin(
         self, floor: NDArray[np.int32], low_rows: NDArray[np.int64], next_rows: NDArray[np.int64], ring: int

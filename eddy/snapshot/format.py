@@ -25,6 +25,7 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 from attrs import define
 
+from eddy.checks import path_to
 from eddy.errors import StateError
 
 FORMAT = 1
@@ -70,12 +71,7 @@ def write(path: Path, header: dict[str, Any], tables: Sequence[Table]) -> None:
 
 
 def _checked(path: Path) -> str:
-    name: object = None
-    with contextlib.suppress(TypeError):
-        name = os.fspath(path)
-    if not isinstance(name, str) or not name:
-        raise StateError(f"a snapshot is a file: give its path as a text or a pathlib.Path, not {path!r}")
-    return name
+    return path_to("a snapshot is a file", path, StateError)
 
 
 def _pack(file: BinaryIO, header: dict[str, Any], tables: Sequence[Table]) -> None:

@@ -104,7 +104,7 @@ def append(
     for column, kind in stream.payload.columns.items():
         found = convert(f"stream {name}, column {column!r}", kind, batch.column(f"value {column}"))
         if kind.kind == "string":
-            found = Column(state.pool.encode(found.values), found.valid)
+            found = state.intake.coded(name, column, found)
         columns[column] = found
     keys = {}
     for key_class in query.key_classes:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from eddy.checks import whole
+from eddy.checks import flag, whole
 from eddy.engine.eddy import Eddy
 from eddy.errors import EddyError
 from eddy.partition import Partitioning, choose
@@ -77,7 +77,11 @@ def join(
         kind = "single"
     sizes, unit = sizes_of(frames, found, sample) if rows is None else (dict(rows), "rows")
     partitioning = attrs.evolve(choose(layout.query, cells, sizes, found, kind), unit=unit)
-    packed = packed and query.timed and not (marked or any(s.static for s in query.streams.values()))
+    packed = (
+        flag("packed", packed)
+        and query.timed
+        and not (marked or any(s.static for s in query.streams.values()))
+    )
     signed = query.signed
     arrow, schema = result_schema(query, signed)
     job = Job(layout, partitioning, arrow, policies, signed, packed, bad)

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import attrs
 import pyarrow as pa
 
+from eddy.checks import checked
 from eddy.errors import EddyError
 from eddy.spark.internals import java_frame
 from eddy.spark.layout import Layout, quoted
 from eddy.spark.timeless import has_time
+from policies.options import number
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+FRACTION = number(above=0, most=1, takes="the part of the rows to look at, above 0 and up to 1")
 MOST = 50_000
 """Rows of a sample, at most."""
 ENOUGH = 100
@@ -55,9 +57,7 @@ def samples(layout: Layout, frames: Mapping[str, DataFrame], fraction: Any) -> d
     """Some rows of each stream; None if none are asked for. This runs a job for each."""
     if fraction is None:
         return None
-    number = isinstance(fraction, Real) and not isinstance(fraction, bool)
-    if not number or not 0 < fraction <= 1:
-        raise EddyError(f"sample is the part of the rows to look at, above 0 and up to 1, not {fraction!r}")
+    fraction = checked("sample", fraction, FRACTION, "is")
     return {name: sampled(layout, name, frame, fraction) for name, frame in frames.items()}
 
 

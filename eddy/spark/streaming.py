@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from eddy.checks import whole
+from eddy.checks import checked, choice, path_to, whole
 from eddy.errors import EddyError
 from eddy.partition import Partitioning, choose
 from eddy.partition.marks import counted
@@ -34,6 +34,7 @@ from eddy.spark.state import Store
 from eddy.spark.timeless import check_bad
 from eddy.spark.work import BATCH
 from eddy.values.durations import nanoseconds
+from policies.options import whole as whole_number
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -93,8 +94,7 @@ def stream(
     partitioning = choose(layout.query, cells, rows, None, "single" if counted(query) else None)
     if multiple is None:
         multiple = str(spark.conf.get("spark.sql.streaming.multipleWatermarkPolicy", "min"))
-    if multiple not in ("min", "max"):
-        raise EddyError(f"multiple is 'min' or 'max', not {multiple!r}")
+    multiple = choice("multiple", multiple, ("min", "max"))
     signed = query.signed
     arrow, schema = result_schema(query, signed)
     job = LiveJob(
@@ -126,15 +126,12 @@ def stream(
 
 def check_given(checkpoint: Any, policies: Mapping[str, Any]) -> str:
     """The folder of the checkpoint; EddyError unless it is one, or for an option that only `join` has."""
-    if not isinstance(checkpoint, (str, os.PathLike)) or not str(checkpoint):
-        raise EddyError(
-            f"checkpoint is a folder, the same as the option checkpointLocation: give its path, not {checkpoint!r}"
-        )
+    place = path_to("checkpoint is a folder, the same as the option checkpointLocation", checkpoint)
     why = "how a stream is dealt out must not depend on the rows that are there on one day"
     for option, reason in {"kind": why, "sample": why, "packed": "a stream is always packed"}.items():
         if option in policies:
             raise EddyError(f"{option} is an option of eddy.spark.join: {reason}, so leave it out")
-    return str(checkpoint)
+    return place
 
 
 def check_delays(query: Query, watermark: Any) -> None:
@@ -188,9 +185,7 @@ def delay(query: Query, stream: str, frame: DataFrame, watermark: Any) -> int:
         return nanoseconds(given) // 1000
     if instants and given != 0:
         raise EddyError(f"give the watermark of {stream} as a duration, such as '10 minutes', not {given!r}")
-    if given < 0:
-        raise EddyError(f"the watermark of {stream} must be 0 or more, not {given!r}")
-    return int(given)
+    return checked(f"the watermark of {stream}", given, whole_number(0, takes="0 or more"))
 
 
 def dealing(partitioning: Partitioning) -> str:

@@ -11,19 +11,20 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from eddy.errors import BatchError, EddyError
+from eddy.checks import checked
+from eddy.errors import BatchError
 from eddy.query.query import Query
 from eddy.spark.layout import STREAM, TIME, Layout
 from eddy.values import arrow
 from eddy.values.types import Array
+from policies.options import one_of
 
 BAD = ("error", "drop")
 
 
 def check_bad(bad: Any) -> None:
     """What to do with such rows."""
-    if bad not in BAD:
-        raise EddyError(f"bad says what to do with rows whose time is NULL: 'error' or 'drop', not {bad!r}")
+    checked("bad", bad, one_of(BAD), "says what to do with rows whose time is NULL:")
 
 
 def has_time(query: Query, stream: str) -> bool:

@@ -12,7 +12,7 @@ blacklists count as rows that find nothing and that nobody finds, as those do th
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 import numpy as np
 from attrs import frozen
@@ -55,14 +55,14 @@ class Trail:
     """Matches for each row of the first stream."""
 
 
-def joined_pairs(compiler: Compiler) -> list[tuple[int, int, Key]]:
-    """Pairs of streams, either way round, that one equality connects, and no other predicate of their own."""
-    decided = [reads for _, reads in compiler.residuals]
-    found = []
+def joined_pairs(compiler: Compiler) -> dict[tuple[int, int], Key]:
+    """Pairs of streams, either way round, that one equality connects, and no other predicate of their own; by what."""
+    decided = {reads for _, reads in compiler.residuals if len(reads) == 2}
+    found = {}
     for a, b in itertools.permutations(range(len(compiler.names)), 2):
         shared = compiler.shared((a,), (b,))
-        if len(shared) == 1 and not any(reads <= {a, b} and len(reads) > 1 for reads in decided):
-            found.append((a, b, Key(shared)))
+        if len(shared) == 1 and frozenset((a, b)) not in decided:
+            found[a, b] = Key(shared)
     return found
 
 
@@ -78,7 +78,7 @@ class Sampler:
         seed: tuple[int, int],
         nested: bool,
         shares: NDArray[np.float64],
-        joined: list[tuple[int, int, Key]] | None = None,
+        joined: dict[tuple[int, int], Key] | None = None,
     ) -> None:
         self._compiler = compiler
         self._streams = list(streams)
@@ -100,12 +100,17 @@ class Sampler:
             raise EddyError(f"a path goes through a stream once: {' '.join((start, *path))} does not")
         return tuple(self._mean(numbers[: i + 1]) for i in range(1, len(numbers)))
 
-    def pairs(self) -> dict[tuple[str, str], Fan]:
-        """What rows of each stream find in each other one, for all pairs that one equality connects, and no more."""
+    def pairs(self, wanted: Collection[tuple[str, str]] | None = None) -> dict[tuple[str, str], Fan]:
+        """What rows of each stream find in each other one, for all pairs that one equality connects, and no more; or
+        for those of ``wanted`` pairs that are such."""
         names = self._compiler.names
         found = {}
         if self._joined is None:
             self._joined = joined_pairs(self._compiler)
+        joined = self._joined
+        if wanted is not None:
+            pairs = [(self._number(one), self._number(other)) for one, other in wanted]
+            joined = {pair: joined[pair] for pair in pairs if pair in joined}
         jobs = [
             (
                 (a, b),
@@ -117,7 +122,7 @@ class Sampler:
                     b,
                 ),
             )
-            for a, b, key in self._joined
+            for (a, b), key in joined.items()
         ]
         if jobs:
             limits = np.array(
@@ -298,9 +303,9 @@ class Sampling:
         """As `Sampler.sample`."""
         return self._access.ask(lambda: self._now().sample(start, path))
 
-    def pairs(self) -> dict[tuple[str, str], Fan]:
+    def pairs(self, wanted: Collection[tuple[str, str]] | None = None) -> dict[tuple[str, str], Fan]:
         """As `Sampler.pairs`."""
-        return self._access.ask(lambda: self._now().pairs())
+        return self._access.ask(lambda: self._now().pairs(wanted))
 
     def distinct(self, stream: int, c: int) -> int:
         """As `Sampler.distinct`."""

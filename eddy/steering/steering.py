@@ -65,8 +65,11 @@ class Steering:
         self._most = self.watch.matched + matches + each * since
         return state.executor.matches_made > self._most
 
-    def decide(self) -> None:
-        """Before a push, when the results of the last are handed out: the policy may choose another plan."""
+    def decide(self, between: bool = False) -> None:
+        """Before a push, when the results of the last are handed out: the policy may choose another plan.
+
+        ``between`` two batches of one push, too. An error of a policy is kept for the next push then.
+        """
         if not self.due:
             return
         state, routing = self._state, self._state.options.routing
@@ -81,13 +84,16 @@ class Steering:
             view = self.take_view()
             given = state.access.outside(lambda: routing.choose(view))
         except Exception as error:  # nothing of the batch has been taken in yet
+            if between:
+                state.faults.note("routing", routing, error)
+                return
             raise PolicyError(
                 f"the routing policy {type(routing).__name__} raised {type(error).__name__}: {error}. The batch was "
                 "not taken: push it again, and the policy is asked when it is due the next time; after freeze() the "
                 "engine goes on without it"
             ) from error
         if given is not None:
-            self._carry_out(given, view, time.perf_counter() - start)
+            self._carry_out(given, view, time.perf_counter() - start, between)
 
     def take_view(self) -> View:
         return self.watch.take_view(self.pinned)
@@ -114,7 +120,7 @@ class Steering:
     def pinned(self) -> tuple[str, ...]:
         return tuple(pin.text for pin in self.pins)
 
-    def _carry_out(self, given: object, view: View, thinking: float) -> None:
+    def _carry_out(self, given: object, view: View, thinking: float, between: bool) -> None:
         """Change the plan, or only say so; a plan that cannot be is refused, and the engine goes on."""
         state, former, cost = self._state, str(self._state.plan), None
         choice, reason, outcome = Choice(str(given)), "", "advised"
@@ -131,6 +137,12 @@ class Steering:
                 cost = state.changes.change(plan)
                 outcome = "changed"
         except PolicyError as error:  # of the technique
+            if between:
+                cause = error.__cause__
+                state.faults.note(
+                    "migration", state.options.migration, cause if isinstance(cause, Exception) else error
+                )
+                return
             raise PolicyError(f"{error}, and the batch was not taken: push it again") from error.__cause__
         except (EddyError, ValueError) as error:
             if state.broken is not None:

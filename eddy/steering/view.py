@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -16,7 +17,7 @@ from eddy.steering.fan_outs import describe_steps
 from eddy.steering.sampling import Distinct, Sampler, Sampling, joined_pairs
 from eddy.tracks.program import Program
 from policies.graph import Graph
-from policies.view import Glance, StairView, StepView, View
+from policies.view import Fan, Glance, StairView, StepView, View
 from stairs import Ring
 from stairs.program_kernels import WHOLE
 
@@ -59,7 +60,7 @@ class Watch:
             for name in (c.members if self.joins else ())
         }
         self._arrived = state.lowwater.counts.copy()
-        self._joined = joined_pairs(state.factory.compiler) if self.joins else []
+        self._joined = joined_pairs(state.factory.compiler) if self.joins else {}
         self._seconds, self._batches = 0.0, 0
         self.matched = 0
         """Matches that had been made by then."""
@@ -73,8 +74,10 @@ class Watch:
 
     def glance(self) -> Glance:
         """What there was since the last look."""
-        arrivals = tuple((self._state.lowwater.counts - self._arrived).tolist())
-        return Glance(sum(arrivals), arrivals, self.matches)
+        state = self._state
+        arrivals = tuple((state.lowwater.counts - self._arrived).tolist())
+        seconds, batches = state.seconds - self._seconds, state.batches - self._batches
+        return Glance(sum(arrivals), arrivals, self.matches, seconds, batches)
 
     def take_view(self, pinned: tuple[str, ...]) -> View:
         """A view; the next one tells what comes after."""
@@ -123,7 +126,7 @@ class Watch:
         """What there is of a join only: sampling, distinct values, steps and STAIRs."""
         state = self._state
         if not self.joins:
-            return _no_sample, {}, (), (), dict
+            return _no_sample, {}, (), (), _no_pairs
         sampling = Sampling(state.access, lambda: (state.events, state.migrations), self._sampler)
         distinct = Distinct(self._distinct, sampling.distinct)
         return sampling.sample, distinct, self._steps(), self._stairs(), sampling.pairs
@@ -205,6 +208,10 @@ class Watch:
 def _path(source: StairId | Place) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The streams of entries, in the order in which they came together, and those with which they began."""
     return (source.path, source.drivers) if isinstance(source, Place) else (source.streams, ())
+
+
+def _no_pairs(wanted: Collection[tuple[str, str]] | None = None) -> dict[tuple[str, str], Fan]:
+    return {}
 
 
 def _no_sample(start: str, path: tuple[str, ...]) -> tuple[float, ...]:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 from attrs import define, field
 
+from eddy.store.payload_kernels import take_rows
 from eddy.values.strings import StringPool
 from eddy.values.types import Array, Column, ColumnType
 from stairs.lowlevel.address import handle
@@ -112,10 +113,16 @@ class Payload:
         return column
 
     def storage(self, name: str, rows: Array) -> Column:
-        """The values of these rows as they are stored: strings as codes."""
-        slots = rows & (self._capacity - 1)
+        """The values of these rows, as they are stored: strings as codes."""
+        rows = np.ascontiguousarray(rows)
         valid = self._valids.get(name)
-        return Column(self._rings[name].take(slots), None if valid is None else valid.take(slots))
+        values = self._taken(self._rings[name], rows)
+        return Column(values, None if valid is None else self._taken(valid, rows))
+
+    def _taken(self, ring: Array, rows: Array) -> Array:
+        out = np.empty(len(rows), ring.dtype)
+        take_rows(handle(ring), self._capacity - 1, rows, handle(out), ring.itemsize)
+        return out
 
     def retain_from(self, row: int) -> None:
         """Rows below `row` may be forgotten. Now and then this gives memory back."""

@@ -60,7 +60,7 @@ class Thin:
         if part.kept is None:
             return part, np.arange(first, first + len(part.events))
         here, out = np.flatnonzero(part.kept), np.flatnonzero(part.kept == 0)[-REMEMBERED:]
-        self.rejected.append(chosen(part, out, columns).columns, len(out))
+        self.rejected.append({name: part.columns[name].take(out) for name in columns}, len(out))
         self.numbers = np.concatenate((self.numbers, out + first))[-REMEMBERED:]
         self.rejected.retain_from(self.rejected.next_row - len(self.numbers))
         return chosen(part, here, columns), here + first
@@ -72,13 +72,9 @@ class Thin:
 
 def chosen(part: Part, here: Array, wanted: Iterable[str] | None = None) -> Part:
     """Some rows of a part, all of which are kept; with these columns only, if they are named."""
-    columns = {name: part.columns[name] for name in (part.columns if wanted is None else wanted)}
-    columns = {
-        name: Column(c.values[here], None if c.valid is None else c.valid[here])
-        for name, c in columns.items()
-    }
-    keys = {c: values[here] for c, values in part.keys.items()}
-    return Part(part.stream, columns, keys, None, part.events[here])
+    rows = part.take(here, wanted)
+    rows.kept = None
+    return rows
 
 
 @define(eq=False)

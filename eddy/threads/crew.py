@@ -101,6 +101,10 @@ class Crew(Executor):
         return sum([shard.router.matches_made for shard in self.shards])
 
     @property
+    def candidates(self) -> int:
+        return sum([shard.router.candidates for shard in self.shards])
+
+    @property
     def keys_filled(self) -> int:
         return sum(shard.router.keys_filled for shard in self.shards)
 

@@ -127,11 +127,7 @@ def whole_part(stream: StoredStream, low: int) -> Part:
 
 def chosen(part: Part, places: Array, rank: NDArray[np.int32], first: int) -> Part:
     """Some rows of a part, whose events have other places, with their numbers."""
-    columns = {
-        name: Column(c.values[places], None if c.valid is None else c.valid[places])
-        for name, c in part.columns.items()
-        if isinstance(c.values, np.ndarray)
-    }
-    columns[ROW] = Column(places + first)
-    keys = {c: values[places] for c, values in part.keys.items()}
-    return Part(part.stream, columns, keys, None, rank[part.events[places]])
+    rows = part.take(places, [name for name, c in part.columns.items() if isinstance(c.values, np.ndarray)])
+    rows.columns[ROW] = Column(places + first)
+    rows.kept, rows.events = None, rank[rows.events]
+    return rows

@@ -8,11 +8,9 @@ import numpy as np
 
 from eddy.fast.layout import CRAMPED, CROWDED, REFUSED
 from eddy.fast.tables import EARLIEST, LARGEST, NDARRAY, PushTables
-from eddy.intake.intake import Part
 from eddy.threads import fast_kernels as kernels
 from eddy.threads.crew import Crew
 from eddy.threads.tables import Fast
-from eddy.values.types import Column
 
 if TYPE_CHECKING:
     from eddy.state import EngineState
@@ -65,7 +63,7 @@ class CrewTables(PushTables):
         while m == CRAMPED:
             self._give_windows_room()
             m = kernels.go_on(push, at)
-        self.events = m
+        self.events, self.segment = m, (0, 0)
         return True
 
     def _give_windows_room(self) -> None:
@@ -92,23 +90,9 @@ class CrewTables(PushTables):
                 made = kernels.finish(self._address, crew.team.address, told)
             if made == CRAMPED:
                 self._give_windows_room()
-        crew.taken(made, told, marks, ring, self._parts)
-        self._kept = []
+        crew.taken(made, told, marks, ring, lambda: self.rest(0).parts)
         return True
 
     def give_up(self) -> None:
         """After an error: nobody may be at work on arrays that are given up."""
         self._crew.team.call_off()
-
-    def _parts(self) -> list[Part]:
-        """The batch as the long way has it."""
-        parts, kept, start = [], iter(self._kept), 0
-        for s, stream in enumerate(self._state.query.streams.values()):
-            rows, first = self._lines[s].rows, self._lines[s].first_column
-            values = next(kept) if self._given[first] else ()
-            if rows:
-                columns = {name: Column(column) for name, column in zip(stream.columns, values, strict=True)}
-                keys = {c: values[place - first] for c, place in self._keys[s].items()}
-                parts.append(Part(s, columns, keys, None, self._places[start : start + rows]))
-                start += rows
-        return parts

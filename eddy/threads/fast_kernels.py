@@ -8,7 +8,7 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-from eddy.fast.kernels import copy, count, longs_at, measure, merge, table_at
+from eddy.fast.kernels import copy, count, measure, merge
 from eddy.fast.layout import COUNTING, CRAMPED, CROWDED, REFUSED, Push, push_at, stream_of
 from eddy.intake.lowwater_kernels import LOW, NEXT
 from eddy.threads import team_kernels
@@ -17,6 +17,7 @@ from eddy.threads.layout import Mailbox, batch_part_of, mailbox_at, set_long, sh
 from eddy.threads.team_kernels import call_off, conclude, open_work
 from stairs.kernel import kernel
 from stairs.lowlevel.address import data_of
+from stairs.sequence_kernels import longs_at, table_at
 
 AHEAD = 3
 """Portions that are counted, at least, before who leads joins the first of them: helpers may be faster."""

@@ -18,7 +18,6 @@ SHARD = np.dtype(
         # How far it is.
         ("status", LONG),  # one of those below
         ("portion", LONG),  # the number of the portion that it is at, or that comes next
-        ("at", LONG),  # where it has stopped: the next ring that begins, or instruction
         ("events", LONG),  # events that it got of the batch so far
         ("made", LONG),  # its results of the batch
         # Its rows; each of these is the address of an array.
@@ -28,27 +27,15 @@ SHARD = np.dtype(
             LONG,
         ),  # for each dimension, the first hash that is its own and the first that no longer is
         ("flags", LONG),  # room for a byte for each row of a portion, and some more
-        ("leaves", LONG),  # a job of `append_leaves` for each leaf
-        ("leaf_count", LONG),
         # Its windows; each of these is the address of an array.
         ("windows", LONG),  # its table of `lowwater_kernels`
         ("marks", LONG),  # [events of the whole batch, streams]: its low-water rows, 32 bits
-        ("lows", LONG),  # its low-water rows before the portion
-        ("counts", LONG),  # its next rows before the portion
-        ("floor", LONG),  # `lows` in 32 bits
+        ("floor", LONG),  # its low-water rows before the portion, 32 bits
         ("before_push", LONG),  # its low-water rows before the push
         # Its plan.
-        (
-            "beginning",
-            LONG,
-        ),  # address: the table of rings that begin a batch (`begin_kernels`), that of results first
-        ("beginning_count", LONG),
-        ("program", LONG),  # address: the instructions (`program_kernels`)
-        ("program_length", LONG),
-        ("results", LONG),  # address: the meta of the ring for results
-        ("cursor", LONG),  # address: how far a run is
-        ("waiting", LONG),  # address: [2, waiting_slots], room that a probe works in
-        ("waiting_slots", LONG),
+        ("sequence", LONG),  # address: the SEQUENCE (`stairs.sequence`) that takes its rows in
+        ("beginning", LONG),  # what that reads for this ring for results
+        ("results", LONG),
     ]
 )
 """A shard."""
@@ -73,9 +60,9 @@ SHARD_STREAM = np.dtype(
 )
 """A stream of a shard. Rows have numbers of the shard's own, and numbers in the whole of their stream."""
 
-FRESH, DEALT, UNTOUCHED, CRAMPED, BEGINNING, RUNNING, DONE = range(7)
+FRESH, DEALT, UNTOUCHED, CRAMPED, TAKING, DONE = range(6)
 """How far a shard is with a portion. It may be left alone, if kernels cannot do the batch at all, or stop: because the
-portion needs more room than it has, in a STAIR that begins, or in a ring that is written to."""
+portion needs more room than it has, or where its sequence does."""
 
 BATCH_PART = np.dtype(
     [

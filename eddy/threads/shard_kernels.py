@@ -12,15 +12,13 @@ from __future__ import annotations
 
 import numba as nb
 import numpy as np
-from numba import carray
 
 from eddy.intake.lowwater_kernels import BEFORE, LOW, NEXT
 from eddy.threads.layout import (
-    BEGINNING,
     CRAMPED,
     DEALT,
     DONE,
-    RUNNING,
+    TAKING,
     UNTOUCHED,
     Shard,
     batch_part_of,
@@ -33,8 +31,10 @@ from eddy.threads.layout import (
 from stairs import layout
 from stairs.begin_kernels import STAIR, TABLE, begin_rings
 from stairs.kernel import kernel, part
-from stairs.lowlevel.address import pointer
-from stairs.program_kernels import INSTRUCTION, JOB, MATCHED, RESUMED, append_leaves, meta_at, run
+from stairs.program_kernels import meta_at
+from stairs.sequence import CUTTING, sequence_at, source_of
+from stairs.sequence import DONE as TAKEN
+from stairs.sequence_kernels import ints_at, longs_at, table_at, take_in
 
 _table = nb.int64[:, ::1]
 
@@ -49,7 +49,7 @@ def _possible(shard, parts, base):
         own, slots = batch_part_of(parts, s), shard_stream_of(shard.streams, s).rank_slots
         if slots != 0 and own.first_row + own.rows + 1 - base[s] > slots:
             return False
-    rings = carray(pointer(shard.beginning), (shard.beginning_count, TABLE), np.int64)
+    rings = table_at(shard.beginning, sequence_at(shard.sequence).beginning_count, TABLE)
     for i in range(rings.shape[0]):
         if rings[i, 0] == STAIR and meta_at(rings[i, 1])[layout.HOLES] != 0:
             return False
@@ -63,13 +63,6 @@ def _roomy(shard, table):
         stream = shard_stream_of(shard.streams, s)
         if stream.next_row + stream.rows - stream.first_kept > stream.capacity:
             return False
-    jobs = carray(pointer(shard.leaves), (shard.leaf_count, JOB), np.int64)
-    for i in range(jobs.shape[0]):
-        s = jobs[i, 5]
-        meta, count = meta_at(jobs[i, 0]), shard_stream_of(shard.streams, s).rows
-        if count > meta[layout.ROOM] or meta[layout.TAIL] + count - table[LOW, s] > meta[layout.CAPACITY]:
-            return False
-        jobs[i, 4] = count
     return True
 
 
@@ -131,19 +124,19 @@ def _mark(shard, table, parts, marks, last):
             table[LOW, t] = table[NEXT, t] + np.int64(np.int32(low - table[NEXT, t]))
 
 
-@kernel(nb.boolean(Shard, nb.int64, nb.int32[:, ::1], nb.int64[::1], nb.int64), makes_arrays=True)
-def _take(shard, parts, marks, base, last):
+@kernel(nb.boolean(Shard, nb.int64, nb.int32[:, ::1], nb.int64[::1], nb.int64, nb.int64), makes_arrays=True)
+def _take(shard, parts, marks, base, first, last):
     """Take in the rows of a portion, before they are joined; False if that is all for now, as STATUS says."""
-    n = marks.shape[1]
-    table = carray(pointer(shard.windows), (8, n), np.int64)
-    lows, counts = carray(pointer(shard.lows), (n,), np.int64), carray(pointer(shard.counts), (n,), np.int64)
-    floor = carray(pointer(shard.floor), (n,), np.int32)
+    n, sequence = marks.shape[1], sequence_at(shard.sequence)
+    table = table_at(shard.windows, 8, n)
+    lows, counts, floor = longs_at(sequence.lows, n), longs_at(sequence.counts, n), ints_at(shard.floor, n)
     if shard.portion == 0 and shard.status == DEALT:
         if not _possible(shard, parts, base):
             shard.status = UNTOUCHED
             return False
         # The ring for results, whether or not there will be any.
-        begin_rings(carray(pointer(shard.beginning), (1, TABLE), np.int64), 0, lows, counts, floor)
+        begin_rings(table_at(shard.beginning, 1, TABLE), 0, lows, counts, floor)
+        sequence.beginning, sequence.results = shard.beginning, shard.results
         for s in range(n):
             set_long(shard.before_push, s, table[LOW, s])
         if marks.shape[0] == 0:
@@ -155,46 +148,31 @@ def _take(shard, parts, marks, base, last):
     before = shard.events
     for s in range(n):
         lows[s], counts[s], floor[s] = table[LOW, s], table[NEXT, s], np.int32(table[LOW, s])
+        source = source_of(sequence.sources, s)
+        source.rows, source.taken, source.here = shard_stream_of(shard.streams, s).rows, 0, 0
     _mark(shard, table, parts, marks, last)
     if shard.events == before:
         shard.status = DONE
         return False
-    shard.status, shard.at = BEGINNING, 1
+    sequence.marks, sequence.events = shard.marks, marks.shape[0]
+    sequence.start, sequence.stop = first, last + 1
+    sequence.fresh, sequence.stage = 0, CUTTING
+    shard.status = TAKING
     return True
 
 
-@kernel(nb.boolean(Shard, nb.int64), makes_arrays=True)
-def _begin(shard, n):
-    """Begin the portion in the rings of a shard, of n streams, and append it to the leaves; False if one needs room."""
-    rings = carray(pointer(shard.beginning), (shard.beginning_count, TABLE), np.int64)
-    lows, counts = carray(pointer(shard.lows), (n,), np.int64), carray(pointer(shard.counts), (n,), np.int64)
-    shard.at = begin_rings(rings, shard.at, lows, counts, carray(pointer(shard.floor), (n,), np.int32))
-    if shard.at < shard.beginning_count:
-        return False
-    append_leaves(carray(pointer(shard.leaves), (shard.leaf_count, JOB), np.int64), 0)
-    shard.status, shard.at = RUNNING, 0
-    set_long(shard.cursor, RESUMED, 0)
-    return True
-
-
-@kernel(nb.void(Shard, nb.int64, nb.int32[:, ::1], nb.int64[::1], nb.int64), makes_arrays=True)
-def step(shard, parts, marks, base, last):
+@kernel(nb.void(Shard, nb.int64, nb.int32[:, ::1], nb.int64[::1], nb.int64, nb.int64), makes_arrays=True)
+def step(shard, parts, marks, base, first, last):
     """Take in the rows of a portion that were dealt out to the shard, as far as it goes; STATUS says how far that is.
 
     Called again, it goes on from there. ``parts`` (an address), ``marks`` and ``base``, the lows before, are those of
-    the whole batch; ``last`` is the last event of the portion.
+    the whole batch; the portion has the events from ``first`` to ``last``.
     """
-    n = marks.shape[1]
-    if (shard.status == DEALT or shard.status == CRAMPED) and not _take(shard, parts, marks, base, last):
+    if (shard.status == DEALT or shard.status == CRAMPED) and not _take(
+        shard, parts, marks, base, first, last
+    ):
         return
-    if shard.status == BEGINNING and not _begin(shard, n):
-        return
-    own = carray(pointer(shard.marks), (marks.shape[0], n), np.int32)
-    program = carray(pointer(shard.program), (shard.program_length, INSTRUCTION), np.int64)
-    cursor = carray(pointer(shard.cursor), (MATCHED + 1,), np.int64)
-    waiting = carray(pointer(shard.waiting), (2, shard.waiting_slots), np.int32)
-    shard.at = run(program, shard.at, shard.program_length, shard.results, own, cursor, waiting)
-    if shard.at == shard.program_length:
+    if take_in(shard.sequence) == TAKEN:
         shard.status = DONE
         meta = meta_at(shard.results)
         shard.made = meta[layout.TAIL] - meta[layout.BASE]

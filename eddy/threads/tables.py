@@ -15,14 +15,13 @@ from numpy.typing import NDArray
 
 from eddy.intake.intake import Part
 from eddy.intake.travel import ROW
-from eddy.router.ordinary import can_run_in_kernels
+from eddy.router.sequence import KernelSequence, can_run_in_kernels
 from eddy.threads import layout
 from eddy.threads.deal_kernels import look_up
 from eddy.tracks.tracks import RESULT_RINGS
 from eddy.values.types import Array
 from stairs.lowlevel import struct
 from stairs.lowlevel.address import address_of, handle
-from stairs.program_kernels import JOB, RESUMED
 
 if TYPE_CHECKING:
     from eddy.threads.crew import Crew
@@ -38,6 +37,7 @@ def ordinary(shard: Shard) -> bool:
         and state.budget is None
         and all(list(stream.payload.columns) == [ROW] for stream in router.streams)
         and can_run_in_kernels(router)
+        and all(len(key.classes) == 1 for stream in router.streams for key in stream.stairs)
     )
 
 
@@ -57,9 +57,11 @@ class Fast:
         portion = min(most, crew.portion)
         self._marks = np.empty((k, most, n), np.int32)
         self._flags = np.empty((k, portion + 16), np.uint8)
-        self.lows, self._lows = np.empty((k, n), np.int64), np.empty((k, n), np.int64)
-        """Low-water rows before a batch, and before a portion of it."""
-        self._counts, self._floor = np.empty((k, n), np.int64), np.empty((k, n), np.int32)
+        self.lows = np.empty((k, n), np.int64)
+        """Low-water rows before a batch."""
+        self._sequences: list[KernelSequence] = []
+        self._ring = 0
+        """Where results go."""
         self._events = np.empty((k, n, portion + 1), np.int32)
         self._numbers = np.empty((k, n, portion + 1), np.int64)
         self._keys = np.empty((k, n, classes, portion + 1), np.int64)
@@ -105,8 +107,9 @@ class Fast:
     def _enter(self, c: int, shard: Shard) -> None:
         """Write a shard's line."""
         state, router, line = shard.state, shard.router, struct.new(layout.SHARD)
-        lowwater, program = state.lowwater, router.tracks[0].program
-        jobs = []
+        lowwater, sequence = state.lowwater, router.kernels
+        assert sequence is not None, "a shard has tables in its ordinary state only"
+        self._sequences.append(sequence)
         for stream, own in zip(router.streams, struct.lines(self.streams[c]), strict=True):
             s = stream.number
             ring, events, ranks = stream.payload.rings[ROW], self._events[c, s], self._ranks(shard, s)
@@ -116,30 +119,22 @@ class Fast:
             if ranks is not None:
                 own.ranks, own.rank_slots = ranks.ctypes.data, len(ranks)
             own.keys = self._key_places[c, s].ctypes.data
-            for place, index in enumerate(self._classes[s]):
-                keys = self._keys[c, s, place]
-                self._key_places[c, s, place] = keys.ctypes.data
-                for key, leaf in stream.stairs.items():
-                    if key.classes == (index,):
-                        jobs.append((leaf.address, handle(keys), handle(events), 0, 0, s))
-                self._held += (keys, events)
-            self._held += (ring, ranks, stream.stairs)
-        leaves = np.array(jobs, np.int64).reshape(-1, JOB)
-        beginning = [router.beginning.table(ring)[0] for ring in range(RESULT_RINGS)]
+            for place in range(len(self._classes[s])):
+                self._key_places[c, s, place] = self._keys[c, s, place].ctypes.data
+            sequence.sources[s].events = own.events
+            self._held += (ring, ranks)
+        for leaf, (s, key) in zip(sequence.leaf_lines, sequence.leaves, strict=True):
+            leaf.keys = self._key_places[c, s, self._classes[s].index(key.classes[0])]
         self.lows[c] = lowwater.lows
         bounds = self.crew.deal.bounds(c)
-        self._held += (leaves, beginning, program, lowwater.table, bounds)
+        self._held += (lowwater.table, bounds)
         line.streams, line.bounds = self.streams[c].ctypes.data, bounds.ctypes.data
         line.flags, line.marks = self._flags[c].ctypes.data, self._marks[c].ctypes.data
-        line.leaves, line.leaf_count = leaves.ctypes.data, len(leaves)
-        line.windows, line.floor = lowwater.table.ctypes.data, self._floor[c].ctypes.data
-        line.lows, line.counts = self._lows[c].ctypes.data, self._counts[c].ctypes.data
-        line.before_push, line.beginning_count = self.lows[c].ctypes.data, len(beginning[0])
-        line.program, line.program_length = program.table.ctypes.data, len(program.table)
-        line.cursor, line.waiting = router.prober.cursor.ctypes.data, router.prober.waiting.ctypes.data
-        line.waiting_slots = router.prober.waiting.shape[1]
-        for lines, table, results in zip(self.tables, beginning, router.results, strict=True):
-            line.beginning, line.results = table.ctypes.data, results.address
+        line.windows, line.floor = lowwater.table.ctypes.data, sequence.floor.ctypes.data
+        line.before_push, line.sequence = self.lows[c].ctypes.data, sequence.address
+        for number, lines in enumerate(self.tables):
+            sequence.aim(number)
+            line.beginning, line.results = sequence.struct.beginning, sequence.struct.results
             lines[c : c + 1] = np.frombuffer(line, layout.SHARD)
 
     def _ranks(self, shard: Shard, s: int) -> Array | None:
@@ -181,7 +176,7 @@ class Fast:
 
     def turn(self, ring: int) -> None:
         """The next batch has its results in this ring of every shard."""
-        self.table = self.tables[ring]
+        self.table, self._ring = self.tables[ring], ring
         self.crew.team.mailbox.shards = self._at[ring]
         self._dirty = True
 
@@ -209,21 +204,10 @@ class Fast:
 
     def _assist(self, shard: Shard, c: int, line: Any) -> None:
         """Do what stopped a shard, number ``c``, whose line this is."""
-        router = shard.router
-        track, at = router.tracks[0], line.at
         if line.status == layout.CRAMPED:
             self._make_room(shard, struct.lines(self.streams[c]))
-            return
-        if line.status == layout.BEGINNING:
-            leaves = len(router.leaves.rings) + 1
-            track.every_stair[at - leaves].make_room(self._floor[c])
-            line.at += 1
-            return
-        halt, _, _ = track.program.sources[at]
-        ring = next(r for r in router.results if r.address == line.results)
-        out = ring if halt is track.halts[-1] else halt.out
-        assert router.prober.cursor[RESUMED], "a plan without holes stops only where a ring is full"
-        out.grow()
+        else:
+            self._sequences[c].assist(self._ring, self._marks[c])
 
     def _make_room(self, shard: Shard, lines: list[Any]) -> None:
         """Let a shard have room for the rows of a portion that were dealt out to it."""
@@ -234,8 +218,6 @@ class Fast:
             ring = payload.rings[ROW]
             own.held, own.capacity = ring.ctypes.data, len(ring)
             self._held.append(ring)
-            for leaf in stream.stairs.values():
-                leaf.reserve(own.rows)
 
     # -- keeping in step -------------------------------------------------------------------------------------------
 

@@ -99,8 +99,9 @@ def go_on(address, c):
     if shard.status == FRESH:
         _deal(mailbox, shard)
     marks = carray(pointer(mailbox.marks), (mailbox.events, n), np.int32)
-    last = min((shard.portion + 1) * mailbox.portion, mailbox.events) - 1
-    step(shard, mailbox.parts, marks, carray(pointer(mailbox.lows), (n,), np.int64), last)
+    first = shard.portion * mailbox.portion
+    last = min(first + mailbox.portion, mailbox.events) - 1
+    step(shard, mailbox.parts, marks, carray(pointer(mailbox.lows), (n,), np.int64), first, last)
     if shard.status != DONE:
         return False
     shard.portion += 1

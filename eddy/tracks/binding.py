@@ -44,7 +44,9 @@ class Hop:
     """Where the source has the part of its key by which the target knows its holes; None: it is the whole key."""
     theta: Theta | None
     plain: bool
-    """Nothing but a probe."""
+    """Nothing but a probe, and what is verified."""
+    checks: NDArray[np.int64]
+    """What is verified, for kernels: components and addresses of leaves."""
 
     @property
     def delta(self) -> tuple[int, int]:
@@ -144,7 +146,8 @@ class Binder:
             verified,
             asked,
             None if classes else Theta(step, self.streams, self.nested),
-            bool(classes) and not verified and not step.residuals and step.scope is None,
+            bool(classes) and not step.residuals and step.scope is None,
+            np.array([(a, b.address, c, d.address) for a, b, c, d in verified], np.int64),
         )
 
     def _attribute(self, c: int, streams: tuple[int, ...]) -> tuple[int, Stair]:

@@ -16,7 +16,7 @@ from stairs.holes import Keys
 from stairs.key_kernels import fetch_keys, key_by_row, mix_into, read_component_keys, read_keys, verify
 from stairs.layout import ROWS
 from stairs.probe_kernels import BLOCK, LINKING, join_for
-from stairs.program_kernels import MATCHED
+from stairs.program_kernels import RUN_CURSOR
 from stairs.ring_kernels import append_keys, keep
 
 AT_ONCE = 4096
@@ -34,7 +34,7 @@ class Prober:
         self._moment = moment
         self._fill_join = join_for(0, 0, nested, False)
         self._spare: dict[int, list[Ring]] = {}
-        self.cursor = np.zeros(MATCHED + 1, np.int64)
+        self.cursor = np.zeros(RUN_CURSOR, np.int64)
         """Where the kernel stands that probes, and how many matches there were: programs use it too."""
         self.waiting = np.zeros((2, BLOCK + 1), np.int32)
         """Room for the entries that a kernel has in hand."""

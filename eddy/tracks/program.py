@@ -113,8 +113,16 @@ def compile_program(schedule: Sequence[Halt | Visit]) -> Program:
                     hop.target.address,
                     hop.kind,
                     *arrays,
-                    hop.kind != NESTED and halt.recipe is None and not halt.visits and halt.stair is not None,
+                    hop.kind != NESTED
+                    and halt.recipe is None
+                    and not halt.visits
+                    and halt.stair is not None
+                    and not hop.verified,
                     *hop.step.share,
+                    0,
+                    0,
+                    address_of(hop.checks),
+                    len(hop.checks),
                 )
             else:
                 add(halt, hop, ASK)

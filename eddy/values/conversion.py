@@ -51,6 +51,8 @@ def _read(kind: ColumnType, values: Any) -> Any:
         return values
     if isinstance(values, np.ndarray):
         return values if values.dtype != object else _from_objects(kind, values)
+    if type(values) is list or type(values) is tuple:
+        return inferred(kind, list(values), nan_is_null=False)
     pandas = sys.modules.get("pandas")
     if pandas is not None:
         if isinstance(values, (pandas.Series, pandas.Index, pandas.api.extensions.ExtensionArray)):
@@ -88,7 +90,7 @@ def _from_objects(kind: ColumnType, values: Array) -> pa.Array:
         masked = np.ma.getmaskarray(values)
         values = values.data.copy()
         values[masked] = None
-    return inferred(kind, list(values), nan_is_null=kind.kind != "float")
+    return inferred(kind, values.tolist(), nan_is_null=kind.kind != "float")
 
 
 def _from_numpy(kind: ColumnType, values: Array) -> Column:

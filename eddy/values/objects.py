@@ -21,14 +21,20 @@ from eddy.values import arrow
 from eddy.values.types import ColumnType
 
 _LONG: Any = np.longdouble
+_TEXTS, _STRING = {str, type(None)}, pa.string()
 
 
 def inferred(kind: ColumnType, values: list[Any], nan_is_null: bool) -> pa.Array:
     """The values in whatever type they are, for a column of this kind."""
+    types = set(map(type, values))
+    if kind.kind == "string" and types <= _TEXTS:
+        return pa.array(values, _STRING)
     pandas = sys.modules.get("pandas")
     if pandas is not None:
-        values = [None if value is pandas.NA or value is pandas.NaT else value for value in values]
-    types = set(map(type, values))
+        missing = {type(pandas.NA), type(pandas.NaT)}
+        if not types.isdisjoint(missing):
+            values = [None if type(value) in missing else value for value in values]
+            types = set(map(type, values))
     if kind.kind == "timestamp":
         return _times(values, nan_is_null)
     if kind.kind == "float" and any(issubclass(of, (decimal.Decimal, _LONG)) for of in types):

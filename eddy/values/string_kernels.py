@@ -13,6 +13,7 @@ from numba import types
 
 from stairs.hashing import mixed, stir, unstirred
 from stairs.kernel import kernel, part
+from stairs.lowlevel.texts import copy_text
 
 START, LENGTH, HASH = 0, 1, 2
 FREE, NEXT, USED, LIVE = 0, 1, 2, 3
@@ -157,10 +158,25 @@ def compact(wanted, arena, records, state, fresh):
     state[FREE], state[NEXT], state[USED], state[LIVE] = free, top, used, live
 
 
-@kernel(types.void(_words, _words, _records, _bytes, _bytes))
-def gather(codes, offsets, records, arena, out):
-    """The bytes of these strings, one after the other."""
+@kernel(types.int64(_words, _records, types.int64, types.int32[::1]))
+def lengthen(codes, records, limit, offsets):
+    """Where each string ends if one follows the other; returns the end of the last.
+
+    If that is beyond ``limit``, returns the complement of how many strings fit.
+    """
+    total = np.int64(0)
+    offsets[0] = 0
     for i in range(codes.size):
-        start, at = records[codes[i], START], offsets[i]
-        for j in range(offsets[i + 1] - at):
-            out[at + j] = arena[start + j]
+        total += records[codes[i], LENGTH]
+        if total > limit:
+            return ~i
+        offsets[i + 1] = total
+    return total
+
+
+@kernel(types.void(_words, _records, types.int64, types.int32[::1], types.int64))
+def gather(codes, records, arena, offsets, out):
+    """The bytes of these strings, one after the other; the arena and where they go are given by their addresses."""
+    for i in range(codes.size):
+        record = codes[i]
+        copy_text(out + offsets[i], arena + records[record, START], records[record, LENGTH])

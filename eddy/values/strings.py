@@ -2,31 +2,33 @@
 
 Codes are dense, and the code of a string that is in use never changes. Strings that no live row uses any more
 stay until a sweep, which the engine runs when the pool asks for it; their codes are then given out again. So
-memory follows the live strings, however many have passed.
+memory follows the live strings, however many have passed. Strings that nobody compares are not interned but carried:
+their codes are negative, and say where they are (`Carried`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 
 import numpy as np
 import pyarrow as pa
 from attrs import define, field
 
 from eddy.errors import StateError
-from eddy.values.string_kernels import LENGTH, LIVE, NEXT, USED, compact, gather, intern, place
+from eddy.values.carried import LONGEST, Carried, texts
+from eddy.values.carried_kernels import LOWEST, mark
+from eddy.values.string_kernels import LENGTH, LIVE, NEXT, USED, compact, gather, intern, lengthen, place
 from eddy.values.types import Array
+from stairs.lowlevel.address import address_of
 
 FEW = 4096
 """A pool with no more strings than this, and no more bytes than 16 times this, is never worth a sweep."""
 MOST_CODES = (1 << 32) - 2
-LONGEST = (1 << 31) - 1
-"""Arrow's plain string arrays hold no more bytes than this."""
 
 
 @define(eq=False)
 class StringPool:
-    """Equal codes if and only if equal strings. One pool serves a whole engine."""
+    """Of interned strings equal codes if and only if equal strings. One pool serves a whole engine."""
 
     _table: Array = field(init=False, repr=False, factory=lambda: np.zeros(64, np.int64))
     _records: Array = field(init=False, repr=False, factory=lambda: np.empty((32, 3), np.int64))
@@ -34,6 +36,7 @@ class StringPool:
     _state: Array = field(init=False, factory=lambda: np.array([-1, 0, 0, 0], np.int64))
     _sweep_at: tuple[int, int] = field(init=False, default=(FEW, 16 * FEW))
     """The numbers of strings and of bytes above which a sweep is due."""
+    _carried: Carried = field(init=False, repr=False, factory=Carried)
 
     def __len__(self) -> int:
         return int(self._state[LIVE])
@@ -41,13 +44,19 @@ class StringPool:
     @property
     def nbytes(self) -> int:
         """The memory of the pool, slack included."""
-        return int(self._table.nbytes + self._records.nbytes + self._arena.nbytes)
+        own = self._table.nbytes + self._records.nbytes + self._arena.nbytes
+        return int(own + self._carried.nbytes)
 
     @property
     def wants_sweep(self) -> bool:
         """Whether the pool has doubled since the last sweep, in strings or in bytes."""
         strings, size = self._sweep_at
-        return bool(self._state[LIVE] > strings or self._state[USED] > size)
+        own = self._state[LIVE] > strings or self._state[USED] > size
+        return bool(own or self._carried.wants_sweep)
+
+    def carry(self, owner: Hashable, text: pa.Array, kept: Array | None = None) -> Array:
+        """Codes for strings that are only to be decoded again, never compared: see `Carried.carry`."""
+        return self._carried.carry(owner, text, kept)
 
     def encode(self, text: pa.Array) -> Array:
         """The codes of these strings, which are of type string or large_string and never null."""
@@ -67,27 +76,30 @@ class StringPool:
             self._grow(int(offsets[done + 1] - offsets[done]))
 
     def decode(self, codes: Array) -> pa.Array | pa.ChunkedArray:
-        """The strings of these codes; in several chunks if they are too long for one plain Arrow array."""
+        """The strings of these codes, all interned or all carried.
+
+        They are in several chunks if they are too long for one plain Arrow array.
+        """
         codes = np.ascontiguousarray(codes, np.int64)
-        offsets = np.zeros(len(codes) + 1, np.int64)
-        np.cumsum(self._records[codes, LENGTH], out=offsets[1:])
-        if offsets[-1] > LONGEST:
-            cut = int(np.searchsorted(offsets, LONGEST, side="right")) - 1
-            parts = [self.decode(codes[:cut]), self.decode(codes[cut:])]
-            chunks = [
-                c for part in parts for c in (part.chunks if isinstance(part, pa.ChunkedArray) else [part])
-            ]
-            return pa.chunked_array(chunks, pa.string())
-        data = np.empty(int(offsets[-1]), np.uint8)
-        gather(codes, offsets, self._records, self._arena, data)
-        buffers = [None, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(data)]
-        return pa.Array.from_buffers(pa.string(), len(codes), buffers)
+        if len(codes) and codes[0] < 0:
+            return self._carried.decode(codes)
+
+        def measure(some: Array, limit: int, offsets: Array) -> int:
+            return int(lengthen(some, self._records, limit, offsets))
+
+        def collect(some: Array, offsets: Array, out: int) -> None:
+            gather(some, self._records, address_of(self._arena), offsets, out)
+
+        return texts(codes, measure, collect)
 
     def sweep(self, in_use: Iterable[Array]) -> None:
         """Forget every string whose code is in none of these arrays. All other codes keep their meaning."""
         wanted = np.zeros(int(self._state[NEXT]), np.bool_)
+        reach = np.full((self._carried.chunks, 2), -1)
+        reach[:, LOWEST] = LONGEST
         for codes in in_use:
-            wanted[codes] = True
+            mark(np.ascontiguousarray(codes), wanted, reach)
+        self._carried.sweep(reach)
         lengths = self._records[: len(wanted), LENGTH]
         size = int(lengths[wanted & (lengths > 0)].sum())
         fresh = np.empty(max(512, 2 * size), np.uint8)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -93,6 +94,44 @@ class Column:
 
     def __len__(self) -> int:
         return len(self.values)
+
+    @property
+    def known(self) -> Array:
+        """Which values are not NULL, as a mask of the length of the column."""
+        return np.ones(len(self.values), np.bool_) if self.valid is None else self.valid
+
+    def take(self, where: slice | Array) -> Column:
+        """The values at ``where``: those of a slice, which share memory, or copies of those at an array of indexes."""
+        if isinstance(where, slice):
+            return Column(self.values[where], None if self.valid is None else self.valid[where])
+        indexes = where if isinstance(self.values, np.ndarray) else _arrow_indexes(where)
+        return Column(self.values.take(indexes), None if self.valid is None else self.valid.take(where))
+
+    def copied(self) -> Column:
+        """The same column in memory of its own. Arrow's values never change, so they stay where they are."""
+        values = self.values.copy() if isinstance(self.values, np.ndarray) else self.values
+        return Column(values, None if self.valid is None else self.valid.copy())
+
+    @staticmethod
+    def concat(columns: Sequence[Column]) -> Column:
+        """The values of several columns of one type, at least one, in their order."""
+        valid = None
+        if any(column.valid is not None for column in columns):
+            valid = np.concatenate([column.known for column in columns])
+        if isinstance(columns[0].values, np.ndarray):
+            return Column(np.concatenate([column.values for column in columns]), valid)
+        chunks = [
+            chunk
+            for c in columns
+            for chunk in (c.values.chunks if isinstance(c.values, pa.ChunkedArray) else [c.values])
+        ]
+        return Column(pa.chunked_array(chunks, pa.string()), valid)
+
+
+def _arrow_indexes(where: Array) -> pa.Array:
+    """Indexes as Arrow takes them. (Given an array of numpy, it would import pandas wherever that is installed.)"""
+    indexes = np.ascontiguousarray(where, np.int64)
+    return pa.Array.from_buffers(pa.int64(), len(indexes), [None, pa.py_buffer(indexes.view(np.uint8))])
 
 
 def timestamp_type(unit: str, zone: str | None = None) -> ColumnType:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from attrs import field, frozen
 
 from policies.feedback.base import Edge, Feedback
+from policies.options import one_of, optional, truth, whole
 
 SHORTEST, LONGEST = 64, 4096
 """Batches that an edge rests: four times as many each time that it did not pay."""
@@ -36,24 +36,11 @@ class Mns(Feedback):
     rests).
     """
 
-    levels: int | None = field(default=None)
-    detect: str = field(default="exact")
-    restraint: bool = field(default=True)
-
-    @levels.validator
-    def _check(self, attribute: Any, value: Any) -> None:
-        if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
-            raise ValueError(f"Mns(levels=...) is a number of components, 1 or more, or None, not {value!r}")
-
-    @detect.validator
-    def _check_detect(self, attribute: Any, value: Any) -> None:
-        if value not in ("exact", "bloom"):
-            raise ValueError(f"Mns(detect=...) is 'exact' or 'bloom', not {value!r}")
-
-    @restraint.validator
-    def _check_restraint(self, attribute: Any, value: Any) -> None:
-        if not isinstance(value, bool):
-            raise ValueError(f"Mns(restraint=...) is True or False, not {value!r}")
+    levels: int | None = field(
+        default=None, validator=optional(whole(1, takes="a number of components, 1 or more"))
+    )
+    detect: str = field(default="exact", validator=one_of(("exact", "bloom")))
+    restraint: bool = field(default=True, validator=truth())
 
     @property
     def filters(self) -> bool:

@@ -150,27 +150,3 @@ class Migration(ABC):
     def done(self, change: Change) -> bool:
         """Whether nothing is left to do."""
         return not change.running
-
-
-def whole(what: str, value: object) -> None:
-    """Refuse what is not a whole number of at least 0."""
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise ValueError(f"{what} is a number of keys a batch, 0 or more, not {value!r}")
-
-
-def above(what: str, value: object, least: float) -> None:
-    """Refuse what is not a number above ``least``."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > least:
-        raise ValueError(f"{what} is a number above {least:g}, not {value!r}")
-
-
-def not_below(what: str, value: object, least: float) -> None:
-    """Refuse what is not a number of at least ``least``."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not value >= least:
-        raise ValueError(f"{what} is a number of at least {least:g}, not {value!r}")
-
-
-def truth(what: str, value: object) -> None:
-    """Refuse what is neither True nor False."""
-    if not isinstance(value, bool):
-        raise ValueError(f"{what} is True or False, not {value!r}")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from attrs import field, frozen
 
-from policies.migration.base import Change, Migration, above
+from policies.migration.base import Change, Migration
+from policies.options import number
 
 MOST = 1 << 40
 """Events in one go, at the most."""
@@ -23,13 +24,9 @@ class Ghm(Migration):
     are long.
     """
 
-    share: float = field(default=2.0)
+    share: float = field(default=2.0, validator=number(above=1))  # or the new plan would never catch up
 
     beside: ClassVar[float] = 0.5
-
-    @share.validator
-    def _check(self, attribute: Any, value: Any) -> None:
-        above("Ghm(share=...)", value, 1)  # or the new plan would never catch up
 
     def begin(self, change: Change) -> None:
         change.box(replay=True)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from attrs import field, frozen
 
-from policies.migration.base import Change, Migration, above
+from policies.migration.base import Change, Migration
+from policies.options import number
 
 
 @frozen
@@ -19,13 +20,9 @@ class Gpt(Migration):
     delayed at all and a window of double work is no matter.
     """
 
-    patience: float = field(default=4.0)
+    patience: float = field(default=4.0, validator=number(above=0))
 
     beside: ClassVar[float] = 1.0
-
-    @patience.validator
-    def _check(self, attribute: Any, value: Any) -> None:
-        above("Gpt(patience=...)", value, 0)
 
     def begin(self, change: Change) -> None:
         change.box(replay=False)

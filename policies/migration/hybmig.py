@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from attrs import field, frozen
 
-from policies.migration.base import Change, Migration, above, truth, whole
+from policies.migration.base import Change, Migration
+from policies.options import number, truth, whole
 
 
 @frozen
@@ -32,24 +33,12 @@ class HybMig(Migration):
     Use it for long windows, when neither a pause nor double work will do.
     """
 
-    sharing: bool = field(default=True)
-    background: int = field(default=0)
-    patience: float = field(default=4.0)
-
-    @background.validator
-    def _check(self, attribute: Any, value: Any) -> None:
-        whole("HybMig(background=...)", value)
+    sharing: bool = field(default=True, validator=truth())
+    background: int = field(default=0, validator=whole(0, takes="a number of keys a batch, 0 or more"))
+    patience: float = field(default=4.0, validator=number(above=0))
 
     joins_only: ClassVar[bool] = True
     beside: ClassVar[float] = 0.5
-
-    @patience.validator
-    def _check_patience(self, attribute: Any, value: Any) -> None:
-        above("HybMig(patience=...)", value, 0)
-
-    @sharing.validator
-    def _check_sharing(self, attribute: Any, value: Any) -> None:
-        truth("HybMig(sharing=...)", value)
 
     def begin(self, change: Change) -> None:
         change.split(self.sharing)

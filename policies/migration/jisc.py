@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from attrs import field, frozen
 
-from policies.migration.base import Change, Migration, not_below, whole
+from policies.migration.base import Change, Migration
+from policies.options import number, whole
 
 
 @frozen
@@ -28,16 +27,8 @@ class Jisc(Migration):
     change, unless they turn out to hold more composites than that. With 0 nothing is, as in the paper.
     """
 
-    background: int = field(default=0)
-    at_once: float = field(default=0.0)
-
-    @background.validator
-    def _check(self, attribute: Any, value: Any) -> None:
-        whole("Jisc(background=...)", value)
-
-    @at_once.validator
-    def _check_at_once(self, attribute: Any, value: Any) -> None:
-        not_below("Jisc(at_once=...)", value, 0)
+    background: int = field(default=0, validator=whole(0, takes="a number of keys a batch, 0 or more"))
+    at_once: float = field(default=0.0, validator=number(least=0))
 
     def begin(self, change: Change) -> None:
         """The new plan takes over; what is small is filled now."""

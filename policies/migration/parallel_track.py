@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from attrs import field, frozen
 
-from policies.migration.base import Change, Migration, above
+from policies.migration.base import Change, Migration
+from policies.options import number, one_of
 
 
 @frozen
@@ -26,20 +27,11 @@ class ParallelTrack(Migration):
     Use it when a migration must never touch a state, and double work for a window is no matter.
     """
 
-    order: str = field(default="max")
-    patience: float = field(default=4.0)
+    order: str = field(default="max", validator=one_of(("max", "pt")))
+    patience: float = field(default=4.0, validator=number(above=0))
 
     joins_only: ClassVar[bool] = True
     beside: ClassVar[float] = 1.0
-
-    @order.validator
-    def _known(self, attribute: Any, value: Any) -> None:
-        if value not in ("max", "pt"):
-            raise ValueError(f'ParallelTrack(order=...) is "max" or "pt", not {value!r}')
-
-    @patience.validator
-    def _check(self, attribute: Any, value: Any) -> None:
-        above("ParallelTrack(patience=...)", value, 0)
 
     @property
     def holds(self) -> bool:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from policies.graph import Graph
 from policies.optimizer.cards_kernels import adjacency, connection, fill_cards
+from policies.optimizer.links import links_of
 from policies.optimizer.pairwise import Pairwise, pairwise
 from policies.optimizer.wide_kernels import wide_cards
 from policies.optimizer.words import Layout, layout_of
@@ -41,8 +42,9 @@ def predicates(graph: Graph) -> tuple[NDArray[np.int64], NDArray[np.int64], NDAr
 @lru_cache(maxsize=64)
 def linked_pairs(graph: Graph) -> tuple[tuple[int, int, frozenset[str]], ...]:
     """Pairs of streams that predicates of their own link, by number, and by name."""
+    near = links_of(graph).near
     numbered = itertools.combinations(enumerate(graph.names), 2)
-    return tuple((i, j, frozenset((a, b))) for (i, a), (j, b) in numbered if graph.linked((a,), (b,)))
+    return tuple((i, j, frozenset((a, b))) for (i, a), (j, b) in numbered if near[i] >> j & 1)
 
 
 @lru_cache(maxsize=64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 
 from attrs import field, frozen
@@ -46,13 +47,19 @@ class Links:
 
 
 @lru_cache(maxsize=64)
+def bits_of(graph: Graph) -> Mapping[str, int]:
+    """For each stream the set that has it alone."""
+    return {name: 1 << i for i, name in enumerate(graph.names)}
+
+
+@lru_cache(maxsize=64)
 def links_of(graph: Graph) -> Links:
     """The links of a query."""
-    place = {name: i for i, name in enumerate(graph.names)}
-    near = [0] * len(place)
+    bits = bits_of(graph)
+    near = dict.fromkeys(graph.names, 0)
     for names in (*graph.classes, *(reads for reads in graph.thetas if len(reads) == 2)):
-        mask = sum(1 << place[name] for name in names)
+        mask = sum(bits[name] for name in names)
         for name in names:
-            near[place[name]] |= mask
-    wider = (sum(1 << place[name] for name in reads) for reads in graph.thetas if len(reads) > 2)
-    return Links(tuple(near), tuple(wider))
+            near[name] |= mask
+    wider = (sum(bits[name] for name in reads) for reads in graph.thetas if len(reads) > 2)
+    return Links(tuple(near.values()), tuple(wider))

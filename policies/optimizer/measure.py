@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 from policies.graph import Graph
 from policies.optimizer.estimate import NOTHING, Estimate, linked_pairs
+from policies.optimizer.links import bits_of, links_of
 from policies.optimizer.model import CostModel
-from policies.optimizer.plans import Orders, Tree, Visit, nodes, read, singles, streams
+from policies.optimizer.plans import Orders, Tree, Visit, read, singles, streams
+from policies.optimizer.portions import PIECE, Pieces, at_once, reckoned
 from policies.optimizer.steps import steps_of
 
 if TYPE_CHECKING:
@@ -18,6 +20,12 @@ Cards = dict[frozenset[str], float]
 
 ENOUGH = 500
 """Probes from which on a step's count is worth more than a sample."""
+DEEPEST = 12
+"""Steps of a path that are sampled: of more a few hundred rows tell next to nothing."""
+PAIRS = 32
+"""Pairs of streams that are sampled in one piece."""
+PAIR, SAMPLED = 2.5e-5, 1.5e-4
+"""Seconds in which a pair is sampled together with others, and in which a step of a path is."""
 
 
 def estimate(view: View, counted: bool = True, both_ways: bool = True) -> Estimate:
@@ -27,16 +35,27 @@ def estimate(view: View, counted: bool = True, both_ways: bool = True) -> Estima
     Without ``counted`` everything is sampled, so that no set is measured at another time than the others. Unless
     ``both_ways`` a pair is sampled from one side only, the one that tells more, in half of the time.
     """
+    return at_once(estimating(view, counted, both_ways))
+
+
+def estimating(view: View, counted: bool = True, both_ways: bool = True) -> Pieces[Estimate]:
+    """The same in pieces. Rows are those of the moment at which a piece is worked at."""
     rates = arrival_rates(view)
     known = count(view) if counted else {}
-    fans = view.pairs()
     names = view.graph.names
-    for i, j, both in linked_pairs(view.graph):
-        one, other = names[i], names[j]
-        if both not in known and (one, other) in fans and (other, one) in fans:
-            known[both] = _weighed(view, {one: fans[one, other], other: fans[other, one]})
-        elif both not in known:
-            known[both] = _sampled_pair(view, one, other, both_ways)
+    linked = linked_pairs(view.graph)
+    for at in range(0, len(linked), PAIRS):
+        some = linked[at : at + PAIRS]
+        wanted = [(names[i], names[j]) for i, j, both in some if both not in known]
+        fans = view.pairs([pair for one, other in wanted for pair in ((one, other), (other, one))])
+        yield PIECE + PAIR * len(wanted)
+        for one, other in wanted:
+            both = frozenset((one, other))
+            if (one, other) in fans and (other, one) in fans:
+                known[both] = _weighed(view, {one: fans[one, other], other: fans[other, one]})
+            else:
+                known[both] = _sampled_pair(view, one, other, both_ways)
+                yield SAMPLED
     return Estimate(view.graph, rates, view.live, known, view.joins, max(view.batch, 1.0))
 
 
@@ -77,12 +96,15 @@ def seconds_spent(view: View, model: CostModel) -> float:
     and a policy has to decide alike for alike views."""
     total = sum(view.arrivals.values()) * model.overhead(view)
     held = {stair.streams: stair.live for stair in view.stairs}
+    stored = {frozenset(streams) for streams in held}
+    widths = {len(streams) for streams in held}
     for step in view.steps:
         entries = view.live[step.target[0]] if len(step.target) == 1 else held.get(step.target, 1)
         total += step.probes * (model.probe + model.reaching(entries, len(step.target)))
-        both = tuple(sorted(step.source + step.target, key=view.graph.names.index))
-        total += step.matches * (model.match + model.byte * (12 + 4 * len(both)))
-        total += step.matches * model.insert * (both in held)
+        width = len(step.source) + len(step.target)
+        total += step.matches * (model.match + model.byte * (12 + 4 * width))
+        if width in widths and frozenset(step.source + step.target) in stored:
+            total += step.matches * model.insert
     return total
 
 
@@ -113,15 +135,20 @@ def _sampled_pair(view: View, one: str, other: str, both_ways: bool) -> float:
 
 def verify(believed: Estimate, view: View, plan: str) -> Estimate:
     """The same estimate, but what the plan's steps would make is sampled, step by step, along as few streams' paths as
-    make all of it."""
+    make all of it; of long paths the first `DEEPEST` steps."""
+    return at_once(verifying(believed, view, plan))
+
+
+def verifying(believed: Estimate, view: View, plan: str) -> Pieces[Estimate]:
+    """The same in pieces."""
     made = {step.source | step.target for step in steps_of(plan, view.graph).steps}
     found: dict[frozenset[str], float] = {}
-    known = paths(read(plan), view.graph)
-    ways = {
-        name: [believed.mask((name, *path[: i + 1])) for i in range(len(path))]
-        for name, path in known.items()
-        if view.live[name] > 0
-    }
+    shape, known, ways = read(plan), {}, {}
+    for name in view.graph.names:
+        if view.live[name] > 0:
+            known[name] = path = path_of(name, shape, view.graph)[:DEEPEST]
+            ways[name] = [believed.mask((name, *path[: i + 1])) for i in range(len(path))]
+            yield reckoned(len(view.graph.names), 0)
     while made and ways:
         name = max(ways, key=lambda name: len(made.intersection(ways[name])))
         sets = ways.pop(name)
@@ -132,19 +159,24 @@ def verify(believed: Estimate, view: View, plan: str) -> Estimate:
         for i, fan in enumerate(view.sample(name, path)):
             found[frozenset((name, *path[: i + 1]))] = max(view.live[name] * fan, NOTHING)
         made.difference_update(sets)
+        yield SAMPLED * len(path)
     return believed.knowing(found)
 
 
-def paths(plan: Tree | Orders, graph: Graph) -> Mapping[str, tuple[str, ...]]:
-    """For each stream the others in the order in which its rows meet them; those of composites one by one."""
+def path_of(name: str, plan: Tree | Orders, graph: Graph) -> tuple[str, ...]:
+    """The other streams in the order in which rows of one meet them; those of composites one by one."""
     if not isinstance(plan, (str, tuple)):
-        return {name: _one_by_one(name, order, graph) for name, order in plan.items()}
-    found: dict[str, list[str]] = {name: [name] for name in graph.names}
-    for left, right in nodes(plan):
-        for side, other in ((left, right), (right, left)):
-            for name in streams(side):
-                found[name] += connected_order(found[name], streams(other), graph)
-    return {name: tuple(path[1:]) for name, path in found.items()}
+        return _one_by_one(name, plan[name], graph)
+    above: list[Tree] = []
+    at = plan
+    while not isinstance(at, str):
+        left, right = at
+        at, other = (left, right) if name in streams(left) else (right, left)
+        above.append(other)
+    path = [name]
+    for other in reversed(above):
+        path += connected_order(path, streams(other), graph)
+    return tuple(path[1:])
 
 
 def _one_by_one(name: str, order: tuple[Visit, ...], graph: Graph) -> tuple[str, ...]:
@@ -156,11 +188,12 @@ def _one_by_one(name: str, order: tuple[Visit, ...], graph: Graph) -> tuple[str,
 
 def connected_order(seen: Iterable[str], others: Iterable[str], graph: Graph) -> list[str]:
     """These streams, each linked to those before it where that can be."""
-    reached, order = set(seen), []
-    rest = sorted(others, key=graph.names.index)
+    bits, links = bits_of(graph), links_of(graph)
+    reached, order = sum(bits[name] for name in seen), []
+    rest = sorted(others, key=bits.__getitem__)
     while rest:
-        follower = next((name for name in rest if graph.linked(reached, (name,))), rest[0])
+        follower = next((name for name in rest if links.between(reached, bits[name])), rest[0])
         rest.remove(follower)
-        reached.add(follower)
+        reached |= bits[follower]
         order.append(follower)
     return order

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from policies.graph import Graph
 from policies.optimizer.estimate import EXACT
+from policies.optimizer.links import bits_of
 from policies.optimizer.plans import Orders, Tree, Visit, nodes, read, singles, streams
 from policies.optimizer.words import Table, Words, layout_of
 
@@ -49,7 +50,7 @@ class Steps:
 
     def but(self, other: Steps) -> Steps:
         """Those steps that another plan has not."""
-        return _steps(self.steps - other.steps, self.kept - other.kept, self.graph)
+        return all_steps(self.steps - other.steps, self.kept - other.kept, self.graph)
 
 
 @lru_cache(maxsize=1024)
@@ -58,11 +59,13 @@ def steps_of(plan: str, graph: Graph) -> Steps:
     shape = read(plan)
     if isinstance(shape, Mapping):
         walk = _Walk(shape, graph)
-        return _steps(frozenset(walk.steps()), frozenset(walk.keys), graph)
-    return _steps(frozenset(_of_tree(shape, graph)), frozenset(_inner(shape, graph)), graph)
+        return all_steps(walk.steps(), walk.keys, graph)
+    return all_steps(_of_tree(shape, graph), _inner(shape, graph), graph)
 
 
-def _steps(steps: frozenset[Step], kept: frozenset[int], graph: Graph) -> Steps:
+def all_steps(made: Iterable[Step], keeping: Iterable[int], graph: Graph) -> Steps:
+    """These steps, of a plan that keeps composites of some sets."""
+    steps, kept = frozenset(made), frozenset(keeping)
     rows = sorted((s.source, s.target, s.drivers, s.made, s.linked) for s in steps)
     if len(graph.names) > EXACT:
         layout = layout_of(graph)
@@ -76,7 +79,8 @@ def _steps(steps: frozenset[Step], kept: frozenset[int], graph: Graph) -> Steps:
 
 
 def _mask(names: frozenset[str] | tuple[str, ...], graph: Graph) -> int:
-    return sum(1 << graph.names.index(name) for name in names)
+    bits = bits_of(graph)
+    return sum(bits[name] for name in names)
 
 
 def _of_tree(tree: Tree, graph: Graph) -> Iterator[Step]:
@@ -135,8 +139,10 @@ class _Walk:
             for i, target in enumerate(order):
                 both, last = seen | target, i + 1 == len(order)
                 keys = self.keys.get(both, set())
-                going = not last and self._key(both, order[i + 1])
-                together = len(rests.get(both, ())) == 1 and (going in keys or not going) and not last
+                together = False
+                if not last and len(rests.get(both, ())) == 1:
+                    going = self._key(both, order[i + 1])
+                    together = going in keys or not going
                 yield Step(
                     seen, target, drivers, max(1, len(keys) + (not together and bool(keys))), len(keys)
                 )

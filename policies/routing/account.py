@@ -72,6 +72,11 @@ class Account:
         self.thinking += price
         return True
 
+    def charge(self, seconds: float) -> None:
+        """A thought has taken so much longer than its price."""
+        self.thinking += seconds
+        self._urgent = (self._urgent or 0.0) - seconds
+
     def wait(self, price: float, called: bool, beyond: float = 0.0) -> float:
         """Seconds that batches have to take before there is enough for a thought, or look, of this price, if a share of
         ``beyond`` of them is more than was expected."""

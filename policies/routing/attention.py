@@ -48,6 +48,8 @@ class Attention:
     """And before which it does not."""
     doubt: float = field(init=False, default=1.0)
     """Times ``drift`` by which something has to move."""
+    measuring: bool = field(init=False, default=False)
+    """The clock is to tell what a change has brought: that takes glances that are not far apart."""
     moved: bool = field(init=False, default=False)
     """The last look found the feed a little different."""
     calm: int = field(init=False, default=1)
@@ -93,12 +95,16 @@ class Attention:
         self.pace(until, stirring)
         return False
 
+    def think(self, portion: float) -> None:
+        """It is thinking: a portion is due when batches have taken as long as one does."""
+        self.work, self.period = None, min(self.every, max(1, int(portion / max(self.rate, 1e-12))))
+
     def pace(self, until: int | None, stirring: bool) -> None:
         """When to glance again: sooner where a thought is due, but not before it can be paid for; later where nothing
         has happened for long. A plan that begins to make many more matches is seen at once in any case."""
         most = self.every << min(max(self._uneventful.bit_length() - 2, 0), 3)
         soon = most if until is None else until
-        if stirring:  # it may become urgent at any time
+        if stirring or self.measuring:  # it may become urgent at any time
             soon = min(soon, FIRST // 2)
         if soon <= 0:
             soon = int(min((self.earliest - self.worked) / max(self.rate, 1e-12), float(most)))

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 from attrs import define, field, validate
 
-from policies.optimizer.estimate import Estimate
-from policies.optimizer.measure import count, estimate, seconds_spent, verify
+from policies.optimizer.measure import seconds_spent
 from policies.optimizer.model import CostModel
-from policies.optimizer.moving import changing_seconds, moving_seconds, same
-from policies.optimizer.search import SHAPES, best, cost_of
+from policies.optimizer.search import SHAPES
 from policies.options import instance, number, one_of, whole
 from policies.routing.account import Account
 from policies.routing.attention import FIRST, Attention
 from policies.routing.base import Choice, Routing
+from policies.routing.hindsight import Clock, Hindsight, back
+from policies.routing.meter import measured
 from policies.routing.profile import Profile
-from policies.routing.trial import Change, Trials
+from policies.routing.thought import Thought, turnover
+from policies.routing.trial import Trials
 from policies.view import Glance, View
 
 LOOK = 12
 """Steps in whose time a look is taken, apart from those of the plan."""
+PORTION = 5e-4
+"""Seconds for which it thinks at a time, at the least."""
+MODEST = 0.3
+"""A change that is to save a smaller share than this waits until it is measured what the plan takes that it leaves."""
 
 
 @define(eq=False)
@@ -56,9 +61,17 @@ class Auto(Routing):
     shape: str = field(default="any", validator=one_of(SHAPES))
     model: CostModel = field(factory=CostModel, repr=False, validator=instance(CostModel))
     regret: float = field(default=0.05, validator=number(least=0))
+    clock: Clock = field(default=measured, repr=False)
     account: Account = field(init=False, repr=False)
     _attention: Attention = field(init=False, repr=False)
     _trials: Trials = field(init=False, factory=Trials, repr=False)
+    _hindsight: Hindsight = field(init=False, repr=False)
+    _thinking: bool = field(init=False, default=False, repr=False)
+    """A thought is under way, or done and waits for the clock."""
+    _thought: Thought | None = field(init=False, default=None, repr=False)
+    """None in a copy of a policy that is thinking, which begins anew."""
+    _budget: float = field(init=False, default=PORTION, repr=False)
+    """Seconds for which it thinks at a time: about as long as a batch takes."""
     _known: Profile | None = field(init=False, default=None, repr=False)
     """As at the last decision; None until the plan has run for a while."""
     _again: int | None = field(init=False, default=None, repr=False)
@@ -93,6 +106,10 @@ class Auto(Routing):
     def _awake(self) -> Attention:
         return Attention(self.every, self.drift, self.model)
 
+    @_hindsight.default
+    def _blank(self) -> Hindsight:
+        return Hindsight(self.clock)
+
     @property
     def period(self) -> int | None:  # type: ignore[override]
         """Events until it glances again."""
@@ -105,34 +122,68 @@ class Auto(Routing):
 
     def begin(self, names: tuple[str, ...], seed: int) -> None:
         self._known = self._again = self._later = None
-        self._filled = self._considered = self._stirring = self._waiting = False
+        self._filled = self._considered = self._stirring = self._waiting = self._thinking = False
         self._arrived, self._seen, self._stirred, self._turned, self._price = (), 0, 0, 0, 0.0
+        self._thought, self._budget, self._hindsight = None, PORTION, self._blank()
         self.account, self._attention, self._trials = self._opened(), self._awake(), Trials()
 
     def wants(self, glance: Glance) -> bool:
-        """Whether to look closer."""
+        """Whether to look closer. Thoughts are worked at here: until one is done, no view is needed."""
         if not self._filled:
             before = self._arrived or (0,) * len(glance.arrivals)
             self._arrived = tuple(map(sum, zip(before, glance.arrivals, strict=True)))
+        self._hindsight.glance(glance)
+        if self._wants(glance):
+            return True
+        self._hindsight.passed()
+        return False
+
+    def _wants(self, glance: Glance) -> bool:
         if self._known is None or not glance.events:
             return bool(glance.events)
         self._seen += glance.events
+        if self._thinking:
+            self._attention.worked += self._attention.rate * glance.events
+            if self._thought is None:
+                return True
+            if self._go_on(self._thought):
+                if self._thought.choice is not None:
+                    return True
+                self._conclude(self._thought, self._seen)
+                self._attend(self._seen)
+            return False
+        if self._hindsight.regrets(self._seen, self._turned):
+            return True
         until = None if self._again is None else self._again - self._seen
+        self._attention.measuring = self._hindsight.reading is not None
         return self._attention.caught(glance, self._known, until, self._stirring)
 
     def choose(self, view: View) -> Choice | None:
         """A cheaper plan, if there is one and the change pays."""
-        self._seen, attention = view.events, self._attention
-        choice = self._look(view)
-        attention.work = None
-        if self._known is not None:
-            attention.look(self._known, self._price)
-            attention.pace(None if self._again is None else self._again - view.events, self._stirring)
+        new = self._hindsight.view(view)
+        self._seen, thought, choice = view.events, self._thought, None
+        if thought is not None and (thought.view.plan, thought.view.pinned) == (view.plan, view.pinned):
+            if new:
+                self._attention.worked += self._attention.rate * sum(view.arrivals.values())
+            choice = self._conclude(thought, view.events) if self._go_on(thought) else None
+        else:
+            self._thought, self._thinking = None, False
+            choice = self._take_back(view) or self._look(view)
+        if not self._thinking:
+            self._attention.work = None
+            self._attend(view.events)
         return choice
 
+    def _attend(self, events: int) -> None:
+        """Nothing is left to be done now: it glances again when it is time."""
+        if self._known is not None:
+            self._attention.measuring = self._hindsight.reading is not None
+            self._attention.look(self._known, self._price)
+            self._attention.pace(None if self._again is None else self._again - events, self._stirring)
+
     def _look(self, view: View) -> Choice | None:
-        model, n = self.model, len(view.graph.names)
-        worked, price = seconds_spent(view, model), model.think + n * (n - 1) * model.sample
+        model, price = self.model, self._thought_price(view)
+        worked = seconds_spent(view, model)
         now, attention = Profile.of(view, worked, model), self._attention
         beyond = now.beyond(self._known, attention.jitter)
         self._price, attention.rate = price + len(view.steps) * model.change, now.seconds
@@ -155,18 +206,72 @@ class Auto(Routing):
         self._plan_ahead(view, now, price if called and not thinks else 0.0, beyond / max(worked, 1e-12))
         if not thinks:
             return None
-        self._considered, self._later = filled, None
+        self._considered = filled
         if drifted:  # what a change brought can no longer be told from what the feed has brought
             self._trials.change = None
+            self._hindsight.forget()
+        return self._begin_thought(view, now, drifted, first)
+
+    def _begin_thought(self, view: View, now: Profile, drifted: bool, first: bool) -> Choice | None:
+        """Think for as long as a batch takes; what is left is done when it is asked again."""
         # What is seen while windows turn over holds until they have.
         turned = first or view.events >= self._turned
         horizon = self._horizon(view) if turned else self._turned - view.events
-        choice = self._think(view, now, horizon)
-        self._settle(now)
-        if choice is None and self._later is None and drifted:
-            attention.fruitless()
-        self._think_again(view, now, choice)
+        judging = self._trials.change is not None and view.events >= self._turned
+        given = self.model, self.shape, self.gain, self._trials, self.account
+        thought = self._thought = Thought(view, now, horizon, drifted, judging, *given)
+        self._thinking, self._budget = True, max(PORTION, now.seconds * view.batch)
+        return self._conclude(thought, view.events) if self._go_on(thought) else None
+
+    def _go_on(self, thought: Thought) -> bool:
+        """Think on; whether it is done, and may be acted upon."""
+        was_done = thought.done
+        if not thought.work(self._budget):
+            self._attention.think(self._budget)
+            return False
+        choice, meter = thought.choice, self._hindsight.meter
+        if choice is None or (choice.believed_gain or 0.0) >= MODEST * thought.now.seconds:
+            return True
+        if not was_done:  # whether so little was gained will be seen only if it is known what there was
+            meter.renew()
+        self._attention.think(FIRST // 2 * self._attention.rate)
+        return meter.ready
+
+    def _conclude(self, thought: Thought, events: int) -> Choice | None:
+        """A thought is done: what it has come to."""
+        choice, view, self._later = thought.choice, thought.view, thought.later
+        self._thought, self._thinking = None, False
+        self.account.charge(max(0.0, thought.spent - self._thought_price(view)))
+        self._settle(thought.now)
+        if choice is None and self._later is None and thought.drifted:
+            self._attention.fruitless()
+        self._think_again(view, events, thought.now, choice)
+        if thought.change is not None and choice is not None:
+            self._trials.change = thought.change
+            self._hindsight.begin(thought.change, thought.now, events, view.pinned)
         return choice
+
+    def _take_back(self, view: View) -> Choice | None:
+        """Back to the former plan, if the clock says that it was faster."""
+        if not self._hindsight.regrets(view.events, self._turned):
+            return None
+        now = Profile.of(view, seconds_spent(view, self.model), self.model)
+        verdict = self._hindsight.verdict(view, now, self.drift)
+        if verdict is None:
+            return None
+        reading, after = verdict
+        more = after - reading.before
+        self._trials.refute(reading.change, more / reading.before, view.events, turnover(view))
+        self.account.lose(reading.change.price + more * (view.events - reading.events))
+        self._hindsight.forget()
+        choice = back(reading, after)
+        self._think_again(view, view.events, now, choice)
+        self._again = self._turned
+        return choice
+
+    def _thought_price(self, view: View) -> float:
+        n = len(view.graph.names)
+        return self.model.think + n * (n - 1) * self.model.sample
 
     def _notice(self, view: View, now: Profile, filled: bool) -> bool:
         """Whether the feed has become another. It will have shown what it is when the windows have turned over."""
@@ -184,22 +289,21 @@ class Auto(Routing):
             self._again = min(self._again, self._turned)
         return drifted
 
-    def _think_again(self, view: View, now: Profile, choice: Choice | None) -> None:
+    def _think_again(self, view: View, events: int, now: Profile, choice: Choice | None) -> None:
         """When: until the windows have turned over, as often as the plan takes as long as it costs; then if a change
         that was thought of begins to pay."""
         if choice is not None:
             self._known = None
             self._attention.doubt, self._attention.period = 1.0, min(self.every, FIRST // 2)
-            self._turned = view.events + turnover(view)
+            self._turned = events + turnover(view)
         self._again = None
-        if view.events < self._turned:
+        if events < self._turned:
             spent = self._spent(view, now) - (choice.believed_gain or 0.0 if choice is not None else 0.0)
             wait = int(self._price / max(spent, 1e-12))
-            if (
-                self._later is not None
-            ):  # until windows have turned over it can pay less and less: a few times only
-                wait, self._waiting = max(wait, (self._turned - view.events + 1) // 2), True
-            self._again = min(self._turned, view.events + wait)
+            if self._later is not None:
+                # Until windows have turned over it can pay less and less: a few times only.
+                wait, self._waiting = max(wait, (self._turned - events + 1) // 2), True
+            self._again = min(self._turned, events + wait)
         elif self._later is not None:
             self._wait(self._later)
 
@@ -249,50 +353,3 @@ class Auto(Routing):
             self._attention.renew(now)
         self._known = now
         self._attention.moved = self._stirring = self._waiting = False
-
-    def _think(self, view: View, now: Profile, horizon: int) -> Choice | None:
-        believed = estimate(view)
-        if self._trials.change is not None and view.events >= self._turned:
-            self._judge(view, believed)
-        plan, _ = best(believed, self.model, self.shape, view.pinned)
-        if same(plan, view.plan, view.graph) or self._trials.barred(plan, view.events):
-            return None
-        if not self.account.solvent or self._deal(view, now, plan, believed, horizon) is None:
-            return None
-        # What the new plan would make is sampled before it is believed; what its own makes was counted.
-        believed = verify(believed, view, plan).knowing(count(view))
-        return self._deal(view, now, plan, believed, horizon)
-
-    def _deal(self, view: View, now: Profile, plan: str, believed: Estimate, horizon: int) -> Choice | None:
-        """The change to a plan, if it pays."""
-        cost, cheaper = (cost_of(p, believed, self.model) for p in (view.plan, plan))
-        part = changing_seconds(view.plan, plan, believed, self.model)
-        # The steps of the plan were counted: what an estimate says beyond that is no gain.
-        spent = max(0.0, now.seconds - self.model.overhead(view))
-        saved = (cost - cheaper) * min(1.0, spent / cost)
-        price = moving_seconds(view.plan, plan, believed, self.model, view.beside, horizon)
-        if saved <= self.gain * self._trials.strictness * part:
-            return None
-        if saved * horizon <= price:
-            self._later = int(price / saved)
-            return None
-        self._trials.change = Change(view.plan, plan, saved, price, horizon)
-        reason = (
-            f"{1e9 * cost:.0f} ns an event become {1e9 * cheaper:.0f}; "
-            f"the change, {1e3 * price:.1f} ms, is paid back after {price / saved:,.0f} events"
-        )
-        return Choice(plan, reason, cost, saved)
-
-    def _judge(self, view: View, believed: Estimate) -> None:
-        """The windows have turned over since a change: has it brought what was believed?"""
-        change, self._trials.change = self._trials.change, None
-        if change is None or change.plan != view.plan:
-            return
-        former, now = (cost_of(plan, believed, self.model) for plan in (change.former, change.plan))
-        self.account.lose(self._trials.judge(change, former - now, view.events, turnover(view)))
-
-
-def turnover(view: View) -> int:
-    """Events in which the windows turn over: those of time when as many have come as rows are live, others on average.
-    (A stream that has fallen silent tells nothing by its own arrivals.)"""
-    return sum(view.live.values()) + 1

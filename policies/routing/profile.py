@@ -67,6 +67,22 @@ class Profile:
         moved -= jitter * self.each
         return max(most, moved / max(self.seconds, other.seconds, 1e-12))
 
+    def strays(self, other: Profile, share: float) -> bool:
+        """Whether the feed is another now, by what does not depend on the plan: rates, live rows, and results."""
+        mix = sum(abs(rate - other.rates[name]) for name, rate in self.rates.items())
+        events = min(self.events, other.events)
+        if mix > share + NOISE * math.sqrt(len(self.rates) / events):
+            return True
+        if any(abs(live - other.live[name]) - 64 > share * live for name, live in self.live.items()):
+            return True
+        one, two = self._results(), other._results()
+        return abs(one - two) > share * max(one, two) + _noise(max(one, two), events)
+
+    def _results(self) -> float:
+        """Matches of an event that have rows of all streams."""
+        width = len(self.rates)
+        return sum(n for (source, target), n in self.matches.items() if len(source) + len(target) == width)
+
     def beyond(self, before: Profile | None, jitter: float) -> float:
         """Seconds that all this took beyond what it would have taken before, under the same plan, if that is more than
         by what matches per event differ anyway."""

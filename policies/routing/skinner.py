@@ -52,16 +52,22 @@ class Skinner(Routing):
     _size: int = field(init=False, default=1, repr=False)
     _order: Order = field(init=False, default=(), repr=False)
     _least: float = field(init=False, default=math.inf, repr=False)
+    _untimed: int = field(init=False, default=0, repr=False)
+    """Events of a slice whose time has not been told yet."""
 
     def begin(self, names: tuple[str, ...], seed: int) -> None:
         self._random = random.Random(seed)
-        self._root, self._size, self._order, self._least = _Node(), 1, (), math.inf
+        self._root, self._size, self._order = _Node(), 1, ()
+        self._least, self._untimed = math.inf, 0
 
     def choose(self, view: View) -> Choice | None:
         """Learn from the last slice, and try the most promising order in the next."""
-        events = sum(view.arrivals.values())
-        if self._order and events and view.seconds > 0:
-            self._learn(view.seconds / events)
+        self._untimed += sum(view.arrivals.values())
+        if self._order and self._untimed:
+            if view.seconds <= 0.0:  # the slice goes on until the clock has told how long it took
+                return None
+            self._learn(view.seconds / self._untimed)
+        self._untimed = 0
         self._order = self._descend(view)
         plan = self._plan(view)
         return (

@@ -12,35 +12,14 @@ from stairs.feedback.recipe_kernels import read_by
 from stairs.feedback.sieve_kernels import await_all, await_keys, enter, sift, words_of
 from stairs.feedback.visit_layout import (
     ANYTHING,
-    BLACKLIST,
-    BY,
-    CLOSED_AT,
     FILTERED,
-    FIRST_AT,
     LACKING,
-    LIMIT,
-    LINKS,
-    LINKS_AT,
-    ONE,
-    ONE_AT,
-    OTHER,
-    OTHER_AT,
-    OWN,
-    OWN_AT,
-    PAIR_AT,
     PAIRED,
     PARTED,
-    PLACES_AT,
-    SECOND_AT,
-    SEEN,
-    SIZE,
-    STREAMS_AT,
-    THIRD_AT,
-    WANTED,
-    WANTED_AT,
-    WANTED_IN,
+    RECIPE,
     WHOLE,
-    WITNESS,
+    Edge,
+    edge_at,
 )
 from stairs.feedback.waiting_kernels import put_by, read_new
 from stairs.kernel import kernel, part
@@ -48,86 +27,88 @@ from stairs.layout import BASE, CAPACITY, FLAGS, INTS, LONGS, LOW, RECORDS, ROWS
 from stairs.lowlevel.address import pointer
 from stairs.program_kernels import meta_at, state_at
 
-PLACES = 4
-"""Arrays to work in, of a pair."""
+
+@part
+def recipe_at(address, count):
+    """A recipe of ``count`` lines."""
+    return carray(pointer(address), (count,), RECIPE)
 
 
 @part
-def lines(edge, at, count):
-    """A recipe, or a table of leaves."""
-    return carray(pointer(edge[at]), (edge[count], 2), np.int64)
+def leaves_at(address, count):
+    """A table of ``count`` leaves of a pair."""
+    return carray(pointer(address), (count, 2), np.int64)
 
 
 @part
 def directory(edge):
     """Heads, nexts and tags."""
-    size = (edge[SIZE],)
+    size = (edge.size,)
     return (
-        carray(pointer(edge[FIRST_AT]), size, np.int32),
-        carray(pointer(edge[SECOND_AT]), size, np.int32),
-        carray(pointer(edge[THIRD_AT]), size, np.int32),
+        carray(pointer(edge.heads), size, np.int32),
+        carray(pointer(edge.nexts), size, np.int32),
+        carray(pointer(edge.tags), size, np.int32),
     )
 
 
-@kernel(nb.boolean(LONGS), makes_arrays=True)
+@kernel(nb.boolean(Edge), makes_arrays=True)
 def is_ready(edge):
     """Whether what is kept beside the ring can take all its entries."""
-    meta = meta_at(edge[WANTED_IN])
-    if edge[BY] == PARTED:
-        return edge[SIZE] == meta[CAPACITY] and meta[TAIL] <= edge[LIMIT]
-    return edge[CLOSED_AT] == 0 or (edge[SIZE] > 0 and meta[TAIL] <= edge[LIMIT])
+    meta = meta_at(edge.ring)
+    if edge.by == PARTED:
+        return edge.size == meta[CAPACITY] and meta[TAIL] <= edge.limit
+    return edge.closed == 0 or (edge.size > 0 and meta[TAIL] <= edge.limit)
 
 
-@kernel(nb.void(LONGS, LONGS), makes_arrays=True)
+@kernel(nb.void(Edge, LONGS), makes_arrays=True)
 def catch_up(edge, room):
     """Enter what the ring has got since the last time into what is kept beside it; ``room`` is for keys."""
-    state = state_at(edge[WANTED_IN])
+    state = state_at(edge.ring)
     meta = state[3]
-    start, stop, recipe = max(edge[SEEN], meta[LOW]), meta[TAIL], lines(edge, OWN_AT, OWN)
-    if start < stop and edge[BY] == PARTED:
+    start, stop, recipe = max(edge.seen, meta[LOW]), meta[TAIL], recipe_at(edge.own, edge.own_count)
+    if start < stop and edge.by == PARTED:
         enter_parts(state, start, stop, recipe, directory(edge))
-    elif start < stop and edge[SIZE] > 0:
+    elif start < stop and edge.size > 0:
         for first in range(start, stop, room.shape[0]):
             count = read_new(state, first, min(first + room.shape[0], stop), recipe, room)
             enter(words_of(edge), room, count)
-    edge[SEEN] = stop
+    edge.seen = stop
 
 
-@kernel(nb.int64(LONGS, RECORDS, RECORDS, INTS, FLAGS), makes_arrays=True)
+@kernel(nb.int64(Edge, RECORDS, RECORDS, INTS, FLAGS), makes_arrays=True)
 def find_pair(edge, rows, marks, moments, flags):
     """Look for a pair of rows in their leaves."""
-    places = carray(pointer(edge[PLACES_AT]), (PLACES,), np.int64)
     wide = (BLOCK, MOST + 1)
     pair = (
-        lines(edge, WANTED_AT, WANTED),
-        lines(edge, ONE_AT, ONE),
-        lines(edge, OTHER_AT, OTHER),
-        lines(edge, LINKS_AT, LINKS),
-        carray(pointer(edge[PAIR_AT]), (2,), np.int64),
+        recipe_at(edge.wanted, edge.wanted_count),
+        leaves_at(edge.one, edge.one_count),
+        leaves_at(edge.other, edge.other_count),
+        leaves_at(edge.links, edge.link_count),
+        carray(pointer(edge.pair), (2,), np.int64),
     )
     room = (
-        carray(pointer(places[0]), (BLOCK, edge[WANTED]), np.int64),
-        carray(pointer(places[1]), wide, np.int64),
-        carray(pointer(places[2]), wide, np.int64),
-        carray(pointer(places[3]), (3, BLOCK), np.int32),
+        carray(pointer(edge.pair_wanted), (BLOCK, edge.wanted_count), np.int64),
+        carray(pointer(edge.pair_ones), wide, np.int64),
+        carray(pointer(edge.pair_others), wide, np.int64),
+        carray(pointer(edge.pair_walk), (3, BLOCK), np.int32),
     )
     return find_pairs(pair, rows, marks, moments, room, flags, np.uint8(LACKING))
 
 
-@kernel(nb.boolean(LONGS, INTS), makes_arrays=True)
+@kernel(nb.boolean(Edge, INTS), makes_arrays=True)
 def is_any(edge, marks):
     """Whether anything is live at the marks."""
-    state = state_at(edge[WANTED_IN])
+    state = state_at(edge.ring)
     meta, leaf = state[3], state[3][WIDTH] == ROWS + 1
-    streams = carray(pointer(edge[STREAMS_AT]), (meta[WIDTH] - ROWS,), np.int64)
-    seen, low = edge[WITNESS], meta[LOW]
+    streams = carray(pointer(edge.ring_streams), (meta[WIDTH] - ROWS,), np.int64)
+    seen, low = edge.witness, meta[LOW]
     if seen < low or find_any(state, streams, marks, seen, seen) < seen:
         # A composite that was not live is never so again, but a row may be linked late.
-        first = low if leaf else max(low, edge[SEEN])
+        first = low if leaf else max(low, edge.seen)
         found = find_any(state, streams, marks, first, meta[TAIL] - 1)
-        edge[WITNESS] = found if found >= first else -1
-        edge[SEEN] = -1 if found >= first else meta[BASE]
-    return edge[WITNESS] >= low
+        edge.witness = found if found >= first else -1
+        edge.seen = -1 if found >= first else meta[BASE]
+    return edge.witness >= low
 
 
 @kernel(nb.int64(FLAGS))
@@ -141,14 +122,14 @@ def lack_all(flags):
     return failed
 
 
-@kernel(nb.int64(LONGS, RECORDS, RECORDS, INTS, FLAGS, LONGS, LONGS), makes_arrays=True)
+@kernel(nb.int64(Edge, RECORDS, RECORDS, INTS, FLAGS, LONGS, LONGS), makes_arrays=True)
 def find(edge, rows, marks, moments, flags, keys, room):
     """Flag as lacking, of the entries with flag 1, those for which nothing is live at the marks of their moment; how
     many. ``keys`` gets what they want, ``room`` is for other keys. What is kept beside the ring is ready."""
     if rows.shape[0] == 0:
         return 0
-    by, state, lacking = edge[BY], state_at(edge[WANTED_IN]), np.uint8(LACKING)
-    read_by(lines(edge, WANTED_AT, WANTED), rows, keys)
+    by, state, lacking = edge.by, state_at(edge.ring), np.uint8(LACKING)
+    read_by(recipe_at(edge.wanted, edge.wanted_count), rows, keys)
     if state[3][LOW] == state[3][TAIL]:
         return lack_all(flags)
     if by == ANYTHING:
@@ -163,26 +144,42 @@ def find(edge, rows, marks, moments, flags, keys, room):
     if by == FILTERED:
         return sift(words_of(edge), keys, flags, lacking)
     if by == PAIRED:
-        failed = sift(words_of(edge), keys, flags, lacking) if edge[SIZE] > 0 else 0
+        failed = sift(words_of(edge), keys, flags, lacking) if edge.size > 0 else 0
         return failed + find_pair(edge, rows, marks, moments, flags)
-    streams = carray(pointer(edge[STREAMS_AT]), (state[0].shape[1] - ROWS,), np.int64)
+    streams = carray(pointer(edge.ring_streams), (state[0].shape[1] - ROWS,), np.int64)
     if by == PARTED:
         return find_parts(state, streams, directory(edge), keys, marks, moments, flags, lacking)
     return find_keys(state, streams, keys, marks, moments, flags, lacking)
 
 
-@kernel(nb.void(LONGS, RECORDS, LONGS, FLAGS), makes_arrays=True)
+@kernel(nb.void(Edge, RECORDS, LONGS, FLAGS), makes_arrays=True)
 def suspend(edge, rows, keys, flags):
     """Let the entries wait that are flagged as lacking something, and clear their flags; there is room for them."""
     lacking = np.uint8(LACKING)
-    if edge[SIZE] > 0 and edge[CLOSED_AT] != 0:
+    if edge.size > 0 and edge.closed != 0:
         await_keys(words_of(edge), keys, flags, lacking)
-    meta = meta_at(edge[BLACKLIST])
-    meta[WAITING] += put_by(state_at(edge[BLACKLIST]), keys, rows, flags, lacking)
+    meta = meta_at(edge.blacklist)
+    meta[WAITING] += put_by(state_at(edge.blacklist), keys, rows, flags, lacking)
 
 
-@kernel(nb.void(LONGS), makes_arrays=True)
-def expect(edge):
-    """A sieve is new: it learns what is waited for."""
-    if edge[SIZE] > 0 and edge[CLOSED_AT] != 0:
-        await_all(words_of(edge), state_at(edge[BLACKLIST]))
+# -- for Python, which has the address of an edge ----------------------------------------------------------------------
+
+
+@kernel(nb.boolean(nb.int64), makes_arrays=True)
+def is_ready_at(address):
+    """`is_ready`, of the edge at ``address``."""
+    return is_ready(edge_at(address))
+
+
+@kernel(nb.void(nb.int64, RECORDS, LONGS, FLAGS), makes_arrays=True)
+def suspend_at(address, rows, keys, flags):
+    """`suspend`, at the edge at ``address``."""
+    suspend(edge_at(address), rows, keys, flags)
+
+
+@kernel(nb.void(nb.int64), makes_arrays=True)
+def expect_at(address):
+    """The sieve of the edge at ``address`` is new: it learns what is waited for."""
+    edge = edge_at(address)
+    if edge.size > 0 and edge.closed != 0:
+        await_all(words_of(edge), state_at(edge.blacklist))

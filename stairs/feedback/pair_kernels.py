@@ -13,13 +13,15 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-from stairs.feedback.recipe_kernels import COMPONENT, LEAF, NUMBER, RECIPE, head_at, record_at
+from stairs.feedback.recipe_kernels import NUMBER, head_at, record_at
+from stairs.feedback.visit_layout import Recipe
 from stairs.kernel import kernel, part
 from stairs.key_kernels import mix
 from stairs.layout import FLAGS, INTS, LONGS, NEXT, RECORDS
 from stairs.lowlevel.raw import ask_for, int_at, long_at
 
-PAIR = nb.types.Tuple((RECIPE, RECIPE, RECIPE, RECIPE, LONGS))
+TABLE = nb.int64[:, ::1]
+PAIR = nb.types.Tuple((Recipe, TABLE, TABLE, TABLE, LONGS))
 """What to look for, as a recipe; for either stream its leaves under the attributes that it carries, each with the line
 of the recipe (the second may have none); the leaves by which they match, of the one and of the other; both streams."""
 
@@ -29,7 +31,6 @@ AT, LINE = range(2)
 BLOCK, MOST, STEPS = 64, 32, 1024
 """Entries of a block; rows of a stream, and steps along chains, after which something is taken to be there."""
 
-TABLE = nb.int64[:, ::1]
 ROOM = nb.types.Tuple((TABLE, TABLE, TABLE, RECORDS))
 """Room to work in: for each entry of a block what it wants, and what was found of the one stream and of the other, how
 many first; and where its chain has come to, what is live, and a list of entries."""
@@ -57,7 +58,7 @@ def match_key(links, side, row):
     return key
 
 
-@kernel(nb.void(RECIPE, TABLE, RECIPE, nb.int64, RECORDS, nb.int64, TABLE))
+@kernel(nb.void(TABLE, TABLE, TABLE, nb.int64, RECORDS, nb.int64, TABLE))
 def walk(leaves, wanted, links, side, work, active, found):
     """Find the live rows of a stream that have what the listed entries want: so many of them, MOST if too many."""
     leaf = leaves[0, AT]
@@ -104,7 +105,7 @@ def match(links, ones, others, i):
     return False
 
 
-@kernel(nb.boolean(RECIPE, TABLE, nb.int64, nb.int32))
+@kernel(nb.boolean(TABLE, TABLE, nb.int64, nb.int32))
 def partnered(links, ones, i, floor):
     """Whether one of the first rows that were found for entry i has a live partner, by the first link."""
     for a in range(1, ones[i, 0] + 1):
@@ -142,7 +143,7 @@ def find_pairs(pair, rows, marks, moments, room, flags, lacking):
             ones[i, 0] = 1
             if flags[start + i] == 1:
                 for j in range(recipe.shape[0]):
-                    wanted[i, j] = long_at(record_at(recipe[j, LEAF], rows[start + i, recipe[j, COMPONENT]]))
+                    wanted[i, j] = long_at(record_at(recipe[j].leaf, rows[start + i, recipe[j].component]))
                 work[FLOOR, i] = marks[moments[start + i], streams[0]]
         walk(one, wanted, links, 0, work, listed(flags, start, n, ones, work), ones)
         for i in range(n):

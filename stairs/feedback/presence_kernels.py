@@ -10,7 +10,8 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-from stairs.feedback.recipe_kernels import RECIPE, key_by
+from stairs.feedback.recipe_kernels import key_by
+from stairs.feedback.visit_layout import Recipe
 from stairs.hashing import bucket_of, mixed
 from stairs.kernel import kernel, part
 from stairs.layout import FLAGS, INTS, KEY_HIGH, KEY_LOW, LONGS, LOW, NEXT, RECORDS, ROWS, SHIFT, STATE
@@ -58,7 +59,7 @@ def part_bucket(key, size):
     return x & np.uint64(size - 1), np.int32(x >> np.uint64(32))
 
 
-@kernel(nb.void(STATE, nb.int64, nb.int64, RECIPE, DIRECTORY))
+@kernel(nb.void(STATE, nb.int64, nb.int64, Recipe, DIRECTORY))
 def enter_parts(state, start, stop, recipe, directory):
     """Enter the entries start..stop into a directory, under their parts by the recipe."""
     heads, nexts, tags = directory

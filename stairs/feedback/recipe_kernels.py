@@ -1,7 +1,7 @@
 """Keys that entries have in the leaves of their components, read where they are needed.
 
-A *recipe* has a line for each attribute of a key: the component that carries it, and the address of (the meta of) its
-leaf under that attribute. Several are mixed, as in the keys of STAIRs.
+A *recipe* has a line for each attribute of a key (RECIPE of `visit_layout`). Several are mixed, as in the keys of
+STAIRs.
 """
 
 from __future__ import annotations
@@ -9,16 +9,13 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
+from stairs.feedback.visit_layout import Recipe
 from stairs.hashing import bucket_of
 from stairs.kernel import kernel, part
 from stairs.key_kernels import mix
 from stairs.layout import CAPACITY, HEADS, LONGS, RECORDS, RECORDS_AT, ROWS, SHIFT, STATE
 from stairs.lowlevel.flat import get, put_key
 from stairs.lowlevel.raw import long_at
-
-COMPONENT, LEAF = range(2)
-"""Columns of a recipe."""
-RECIPE = nb.int64[:, ::1]
 
 FIELD, NUMBER = 8, 4
 """Bytes of a field of a ring's meta, and of a number in a record."""
@@ -45,7 +42,7 @@ def key_by(recipe, rows, start):
     """The key of an entry whose rows are the numbers from ``start`` on; 0 if the recipe is empty."""
     key = np.int64(0)
     for j in range(recipe.shape[0]):
-        found = long_at(record_at(recipe[j, LEAF], get(rows, start + recipe[j, COMPONENT])))
+        found = long_at(record_at(recipe[j].leaf, get(rows, start + recipe[j].component)))
         key = found if j == 0 else mix(key, found)
     return key
 
@@ -54,7 +51,7 @@ def key_by(recipe, rows, start):
 def read_column(recipe, j, records, start, count, keys):
     """Read one line of a recipe for entries of a ring, whose rows follow their keys: mix it into what the lines before
     it gave. All that does not change from entry to entry is looked up once."""
-    leaf, place, width = recipe[j, LEAF], ROWS + recipe[j, COMPONENT], records.shape[1]
+    leaf, place, width = recipe[j].leaf, ROWS + recipe[j].component, records.shape[1]
     base, last = long_at(leaf + FIELD * RECORDS_AT), long_at(leaf + FIELD * CAPACITY) - 1
     mask = records.shape[0] - 1
     for i in range(count):
@@ -63,19 +60,19 @@ def read_column(recipe, j, records, start, count, keys):
         keys[i] = found if j == 0 else mix(keys[i], found)
 
 
-@kernel(nb.void(RECIPE, RECORDS, LONGS))
+@kernel(nb.void(Recipe, RECORDS, LONGS))
 def read_by(recipe, rows, out):
     """The keys of entries, a line of ``rows`` for each; 0 if the recipe is empty."""
     out[:] = 0
     for j in range(recipe.shape[0]):
-        leaf, component, width = recipe[j, LEAF], recipe[j, COMPONENT], rows.shape[1]
+        leaf, component, width = recipe[j].leaf, recipe[j].component, rows.shape[1]
         base, last = long_at(leaf + FIELD * RECORDS_AT), long_at(leaf + FIELD * CAPACITY) - 1
         for i in range(rows.shape[0]):
             found = long_at(base + (np.int64(get(rows, i * width + component)) & last) * RECORD)
             out[i] = found if j == 0 else mix(out[i], found)
 
 
-@kernel(nb.void(RECIPE, STATE, nb.int64, nb.int64))
+@kernel(nb.void(Recipe, STATE, nb.int64, nb.int64))
 def rekey_by(recipe, state, start, stop):
     """Give the entries start..stop of a ring their keys."""
     records = state[0]

@@ -13,16 +13,7 @@ import numba as nb
 import numpy as np
 from numba import carray
 
-from stairs.feedback.visit_layout import (
-    BLACKLIST,
-    CLOSED_AT,
-    LIMIT,
-    SEEN,
-    SIZE,
-    STREAMS_AT,
-    WANTED_IN,
-    WORDS_AT,
-)
+from stairs.feedback.visit_layout import Edge
 from stairs.hashing import mixed
 from stairs.kernel import kernel, part
 from stairs.layout import FLAGS, LONGS, LOW, NEXT, ROWS, STATE, TAIL, WIDTH
@@ -50,7 +41,7 @@ def bits_of(key, words):
 
 @part
 def words_of(edge):
-    return carray(pointer(edge[WORDS_AT]), (edge[SIZE],), np.int64)
+    return carray(pointer(edge.words), (edge.size,), np.int64)
 
 
 @kernel(nb.int64(LONGS, LONGS, nb.int64))
@@ -112,19 +103,19 @@ def age(words):
         words[i] = (words[i] & ((1 << FIELD) - 1)) << FIELD
 
 
-@kernel(nb.void(LONGS, LONGS, LONGS), makes_arrays=True)
+@kernel(nb.void(Edge, LONGS, LONGS), makes_arrays=True)
 def turn(edge, lows, counts):
     """Let the newer entries of a sieve take the place of the older ones if these are dead."""
-    meta = meta_at(edge[WANTED_IN])
+    meta = meta_at(edge.ring)
     k = meta[WIDTH] - ROWS
-    streams = carray(pointer(edge[STREAMS_AT]), (k,), np.int64)
-    closed = carray(pointer(edge[CLOSED_AT]), (k,), np.int64)
+    streams = carray(pointer(edge.ring_streams), (k,), np.int64)
+    closed = carray(pointer(edge.closed), (k,), np.int64)
     dead = False
     for j in range(k):
         dead |= lows[streams[j]] >= closed[j]
     if dead:
         age(words_of(edge))
-        await_all(words_of(edge), state_at(edge[BLACKLIST]))
+        await_all(words_of(edge), state_at(edge.blacklist))
         for j in range(k):
             closed[j] = counts[streams[j]]
-        edge[LIMIT] = max(meta[TAIL], edge[SEEN]) + PER_WORD * edge[SIZE]
+        edge.limit = max(meta[TAIL], edge.seen) + PER_WORD * edge.size

@@ -14,48 +14,20 @@ from stairs.feedback.hiding_kernels import admit
 from stairs.feedback.judging_kernels import find, is_ready, suspend
 from stairs.feedback.revival_kernels import carry, revive
 from stairs.feedback.visit_layout import (
-    ARRIVED,
-    AWAKE,
-    BLACKLIST,
-    BROUGHT,
-    COMPLETE,
-    COMPONENTS,
-    COPIES_AT,
-    COUNT,
-    EDGE,
-    ENTERED,
-    EVENTS_OF,
-    EVER_SUSPENDED,
-    FAILED,
-    FLAGS_AT,
     JUDGE,
-    JUDGED,
-    KEPT_OF,
-    KEYS,
-    KEYS_AT,
-    LACKED,
-    LEAVES,
-    LEAVES_AT,
-    LEFT,
-    MOMENTS_AT,
+    LINK,
     RETAKE,
     RETURN,
     REVIVE,
-    ROWS_AT,
-    SETTLE,
-    SOURCE,
-    SPACE,
-    SPENT,
-    STAIR,
-    STEP,
-    SUSPENDED,
     TAKE,
-    UNIT,
     WAKE,
-    WISHES_AT,
-    WOKEN,
-    WOKEN_AT,
-    ZEROS_AT,
+    Edge,
+    Unit,
+    Work,
+    edge_at,
+    step_at,
+    unit_at,
+    work_at,
 )
 from stairs.feedback.waiting_kernels import read_entries
 from stairs.feedback.waking_kernels import close_up, wake
@@ -80,149 +52,151 @@ from stairs.ring_kernels import keep
 
 
 @part
-def flags_on(desk):
-    return carray(pointer(desk[FLAGS_AT]), (desk[ENTERED],), np.uint8)
+def flags_on(work):
+    return carray(pointer(work.flags), (work.entered,), np.uint8)
 
 
-@kernel(nb.int64(LONGS, LONGS), makes_arrays=True)
-def retake(unit, desk):
+@kernel(nb.int64(Unit, Work), makes_arrays=True)
+def retake(unit, work):
     """What was woken is judged by the marks before the batch."""
-    desk[ENTERED] = desk[BROUGHT] = desk[LEFT] = unit[WOKEN]
-    if unit[WOKEN] > desk[SPACE]:
+    work.entered = work.brought = work.left = unit.woken_count
+    if unit.woken_count > work.space:
         return 0
-    desk[ROWS_AT], desk[MOMENTS_AT], desk[LACKED] = unit[WOKEN_AT], desk[ZEROS_AT], -1
-    flags = flags_on(desk)
+    work.rows, work.moments, work.lacked = unit.woken, work.zeros, -1
+    flags = flags_on(work)
     flags[:] = 1
     return 1
 
 
-@kernel(nb.int64(LONGS, LONGS), makes_arrays=True)
-def take_rows(unit, desk):
+@kernel(nb.int64(Unit, Work), makes_arrays=True)
+def take_rows(unit, work):
     """The rows of a stream that have come with the batch, as far as they are kept."""
-    n = desk[ENTERED] = desk[BROUGHT] = desk[LEFT] = unit[COUNT]
-    if n > desk[SPACE]:
+    n = work.entered = work.brought = work.left = unit.count
+    if n > work.space:
         return 0
     if n == 0:
         return 1
-    first = meta_at(unit[SOURCE])[BASE]
-    rows = carray(pointer(desk[COPIES_AT]), (n,), np.int32)
+    first = meta_at(unit.source)[BASE]
+    rows = carray(pointer(work.copies), (n,), np.int32)
     for i in range(n):
         rows[i] = np.int32(first + i)
-    flags = flags_on(desk)
+    flags = flags_on(work)
     flags[:] = 1
-    if unit[KEPT_OF] != 0:
-        kept = carray(pointer(data_of(unit[KEPT_OF])), (n,), np.uint8)
-        desk[LEFT] = 0
+    if unit.kept != 0:
+        kept = carray(pointer(data_of(unit.kept)), (n,), np.uint8)
+        work.left = 0
         for i in range(n):
             flags[i] = kept[i]
-            desk[LEFT] += np.int64(kept[i])
-        desk[BROUGHT] = desk[LEFT]
-    desk[ROWS_AT], desk[MOMENTS_AT], desk[LACKED] = desk[COPIES_AT], data_of(unit[EVENTS_OF]), -1
+            work.left += np.int64(kept[i])
+        work.brought = work.left
+    work.rows, work.moments, work.lacked = work.copies, data_of(unit.events), -1
     return 1
 
 
-@kernel(nb.int64(LONGS, LONGS), makes_arrays=True)
-def take_composites(unit, desk):
+@kernel(nb.int64(Unit, Work), makes_arrays=True)
+def take_composites(unit, work):
     """Composites that are about to be stored. While there are holes none waits: to fill one would make it once more."""
-    meta, k = meta_at(unit[STAIR]), unit[COMPONENTS]
-    n = meta[TO] - meta[FROM] if desk[COMPLETE] != 0 else 0
-    desk[ENTERED] = desk[BROUGHT] = desk[LEFT] = n
-    if n > desk[SPACE]:
+    meta, k = meta_at(unit.stair), unit.components
+    n = meta[TO] - meta[FROM] if work.complete != 0 else 0
+    work.entered = work.brought = work.left = n
+    if n > work.space:
         return 0
-    unit[ARRIVED] += meta[TO] - meta[FROM]
+    unit.arrived += meta[TO] - meta[FROM]
     if n > 0:
-        read_entries(state_at(unit[STAIR]), meta[FROM], carray(pointer(desk[COPIES_AT]), (n, k), np.int32))
-        desk[ROWS_AT], desk[MOMENTS_AT] = desk[COPIES_AT], meta[EVENTS] + 4 * (meta[FROM] - meta[BASE])
-        desk[LACKED] = -1
-        flags = flags_on(desk)
+        read_entries(state_at(unit.stair), meta[FROM], carray(pointer(work.copies), (n, k), np.int32))
+        work.rows, work.moments = work.copies, meta[EVENTS] + 4 * (meta[FROM] - meta[BASE])
+        work.lacked = -1
+        flags = flags_on(work)
         flags[:] = 1
     return 1
 
 
-@kernel(nb.int64(LONGS, LONGS, LONGS, RECORDS), makes_arrays=True)
-def judge(unit, edge, desk, marks):
-    """Suspend the entries on the desk for which nothing is there; 0 if there is no room for them."""
-    if desk[LEFT] == 0 or edge[AWAKE] == 0:
+@kernel(nb.int64(Unit, Edge, Work, RECORDS), makes_arrays=True)
+def judge(unit, edge, work, marks):
+    """Suspend the entries at hand for which nothing is there; 0 if there is no room for them."""
+    if work.left == 0 or edge.awake == 0:
         return 1
-    n = desk[ENTERED]
-    rows, flags = carray(pointer(desk[ROWS_AT]), (n, unit[COMPONENTS]), np.int32), flags_on(desk)
-    keys = carray(pointer(desk[WISHES_AT]), (n,), np.int64)
-    if desk[LACKED] < 0:
+    n = work.entered
+    rows, flags = carray(pointer(work.rows), (n, unit.components), np.int32), flags_on(work)
+    keys = carray(pointer(work.wishes), (n,), np.int64)
+    if work.lacked < 0:
         if not is_ready(edge):
             return 0
-        moments = carray(pointer(desk[MOMENTS_AT]), (n,), np.int32)
-        room = carray(pointer(desk[KEYS_AT]), (desk[KEYS],), np.int64)
-        desk[LACKED] = find(edge, rows, marks, moments, flags, keys, room)
-        edge[JUDGED] += desk[LEFT]
-        edge[FAILED] += desk[LACKED]
-    failed = desk[LACKED]
+        moments = carray(pointer(work.moments), (n,), np.int32)
+        room = carray(pointer(work.keys), (work.key_count,), np.int64)
+        work.lacked = find(edge, rows, marks, moments, flags, keys, room)
+        edge.judged += work.left
+        edge.failed += work.lacked
+    failed = work.lacked
     if failed > 0:
-        meta = meta_at(edge[BLACKLIST])
+        meta = meta_at(edge.blacklist)
         if meta[TAIL] - meta[LOW] + failed > meta[CAPACITY]:
             return 0
         suspend(edge, rows, keys, flags)
-        edge[EVER_SUSPENDED] += failed
-        desk[LEFT] -= failed
-    desk[LACKED] = -1
+        edge.suspended += failed
+        work.left -= failed
+    work.lacked = -1
     return 1
 
 
-@kernel(nb.int64(LONGS, LONGS), makes_arrays=True)
-def return_woken(unit, desk):
+@kernel(nb.int64(Unit, Work), makes_arrays=True)
+def return_woken(unit, work):
     """What was woken, and lacks nothing, comes back."""
-    n, k = desk[ENTERED], unit[COMPONENTS]
-    if desk[LEFT] < n:
-        unit[WOKEN] = close_up(carray(pointer(unit[WOKEN_AT]), (n, k), np.int32), flags_on(desk))
+    n, k = work.entered, unit.components
+    if work.left < n:
+        unit.woken_count = close_up(carray(pointer(unit.woken), (n, k), np.int32), flags_on(work))
     return 1
 
 
-@kernel(nb.int64(LONGS, LONGS), makes_arrays=True)
-def settle(unit, desk):
+@kernel(nb.int64(Unit, Work), makes_arrays=True)
+def link_new(unit, work):
     """What has come and does not wait can be found from now on."""
-    n = desk[ENTERED]
+    n = work.entered
     if n == 0:
         return 1
-    unit[SUSPENDED] += desk[BROUGHT] - desk[LEFT]
-    flags = flags_on(desk)
-    if unit[LEAVES] > 0:
-        events = carray(pointer(data_of(unit[EVENTS_OF])), (n,), np.int32)
-        admit(carray(pointer(unit[LEAVES_AT]), (unit[LEAVES],), np.int64), events, flags)
-    elif desk[LEFT] < n:
-        meta = meta_at(unit[STAIR])
-        keep(state_at(unit[STAIR]), meta[FROM], flags)
+    unit.suspended += work.brought - work.left
+    flags = flags_on(work)
+    if unit.leaf_count > 0:
+        events = carray(pointer(data_of(unit.events)), (n,), np.int32)
+        admit(carray(pointer(unit.leaves), (unit.leaf_count,), np.int64), events, flags)
+    elif work.left < n:
+        meta = meta_at(unit.stair)
+        keep(state_at(unit.stair), meta[FROM], flags)
         meta[TO] = meta[TAIL]
     return 1
 
 
-@kernel(nb.int64(LONGS, LONGS, RECORDS, LONGS, RECORDS), makes_arrays=True)
-def visit(order, desk, marks, newest, waiting):
+@kernel(nb.int64(LONGS, Work, RECORDS, LONGS, RECORDS), makes_arrays=True)
+def visit(order, work, marks, newest, waiting):
     """Follow one instruction; 1 when done, 0 if it is left to the caller."""
     kind = order[KIND]
-    unit = carray(pointer(order[UNIT_AT]), (UNIT,), np.int64)
-    edge = carray(pointer(order[EDGE_AT]), (EDGE,), np.int64)
+    unit, edge = unit_at(order[UNIT_AT]), edge_at(order[EDGE_AT])
     if kind == WAKE:
-        return wake(unit, edge, desk, marks)
+        return wake(unit, edge, work, marks)
     if kind == JUDGE:
-        return judge(unit, edge, desk, marks)
+        return judge(unit, edge, work, marks)
     if kind == RETAKE:
-        return retake(unit, desk)
+        return retake(unit, work)
     if kind == RETURN:
-        return return_woken(unit, desk)
+        return return_woken(unit, work)
     if kind == TAKE:
-        return take_rows(unit, desk) if unit[LEAVES] > 0 else take_composites(unit, desk)
-    if kind == SETTLE:
-        return settle(unit, desk)
+        return take_rows(unit, work) if unit.leaf_count > 0 else take_composites(unit, work)
+    if kind == LINK:
+        return link_new(unit, work)
     if kind == REVIVE:
-        return revive(unit, desk, marks, newest)
-    return carry(carray(pointer(order[EDGE_AT]), (STEP,), np.int64), desk, newest, waiting)
+        return revive(unit, work, marks, newest)
+    return carry(step_at(order[EDGE_AT]), work, newest, waiting)
 
 
 @kernel(
-    nb.int64(nb.int64[:, ::1], nb.int64, nb.int64, nb.int64, RECORDS, LONGS, RECORDS, LONGS, LONGS),
+    nb.int64(nb.int64[:, ::1], nb.int64, nb.int64, nb.int64, RECORDS, LONGS, RECORDS, nb.int64, LONGS),
     makes_arrays=True,
 )
-def run_visits(program, at, stop, results, marks, cursor, waiting, desk, newest):
-    """`run` with visits: follow the instructions at..stop; returns where it stopped. Units are told what it took."""
+def run_visits(program, at, stop, results, marks, cursor, waiting, work, newest):
+    """`run` with visits: follow the instructions at..stop; returns where it stopped. Units are told what it took.
+
+    ``work`` is the address of a WORK.
+    """
     while at < stop:
         at = run(program, at, stop, results, marks, cursor, waiting)
         if at == stop or program[at, OPERATION] != ASK or program[at, KIND] == 0:
@@ -231,11 +205,11 @@ def run_visits(program, at, stop, results, marks, cursor, waiting, desk, newest)
         while at < stop and program[at, OPERATION] == ASK and program[at, KIND] != 0 and done != 0:
             if program[at, UNIT_AT] != unit:
                 ended = ticks()
-                carray(pointer(unit), (UNIT,), np.int64)[SPENT] += ended - begun
+                unit_at(unit).spent += ended - begun
                 begun, unit = ended, program[at, UNIT_AT]
-            done = visit(program[at], desk, marks, newest, waiting)
+            done = visit(program[at], work_at(work), marks, newest, waiting)
             at += done
-        carray(pointer(unit), (UNIT,), np.int64)[SPENT] += ticks() - begun
+        unit_at(unit).spent += ticks() - begun
         if done == 0:
             return at
     return at

@@ -1,99 +1,198 @@
-"""What visits know of the nodes and edges of a plan: rows of numbers, which kernels find by their addresses.
+"""The tables of feedback: what visits know of the nodes of a plan, of their edges, and of their own work.
 
 A *unit* is a node whose entries may wait, an *edge* leads from it to what they wait for, a *step* is one of those by
-which what comes back is taken along. The *desk* is where a visit has what it works on. Rings are given by the addresses
-of their meta, arrays by their own.
+which what comes back is taken along, and the *work* is what a visit has at hand. Rings are given by the addresses of
+their meta, arrays by their own.
 """
 
 from __future__ import annotations
 
-WAKE, RETAKE, JUDGE, RETURN, TAKE, SETTLE, REVIVE, CARRY = range(1, 9)
+import numba as nb
+import numpy as np
+
+from stairs.lowlevel import struct
+from stairs.lowlevel.struct import LONG
+
+WAKE, RETAKE, JUDGE, RETURN, TAKE, LINK, REVIVE, CARRY = range(1, 9)
 """Instructions: an ASK of a program whose KIND is one of these, with a unit as SOURCE and an edge or a step as TARGET.
 
 WAKE an edge: what waits for entries of this batch is taken out. RETAKE what was woken at all edges of a unit, JUDGE it
-at each, and RETURN with what nothing is missing for. TAKE what the batch brings, JUDGE it, and SETTLE: rows can be
+at each, and RETURN with what nothing is missing for. TAKE what the batch brings, JUDGE it, and LINK it: rows can be
 found from now on, composites that wait are taken out. REVIVE what was woken, and CARRY it from STAIR to STAIR.
 """
 
-# A unit.
-COMPONENTS, STREAM, LEAVES_AT, LEAVES = 0, 1, 2, 3
-"""How many components an entry has; of rows: the stream, its leaves, and how many (0: these are composites)."""
-EVENTS_OF, KEPT_OF, COUNT = 4, 5, 6
-"""Of rows: handles of the events and of the flags of those that the batch brings, and how many."""
-STAIR = 7
-"""Of composites: where they are stored."""
-WOKEN_AT, WOKEN_ROOM, WOKEN = 8, 9, 10
-"""What was woken: where, for how many there is room, and how many there are."""
-ENTRIES, SOURCE = 11, 12
-"""Of rows: a ring for those on their way (0: they go nowhere), and the leaf that has the keys for it."""
+UNIT = np.dtype(
+    [
+        ("components", LONG),  # components of an entry
+        ("stream", LONG),  # of rows: their stream
+        ("leaves", LONG),  # of rows, address: the leaves of the stream
+        ("leaf_count", LONG),  # leaves; 0: these are composites
+        ("events", LONG),  # of rows, handle: the events of those that the batch brings
+        (
+            "kept",
+            LONG,
+        ),  # of rows, handle: their flags, 1 for a row that no filter has ruled out; 0: all are kept
+        ("count", LONG),  # of rows: those that the batch brings
+        ("stair", LONG),  # of composites: where they are stored
+        ("woken", LONG),  # address: the entries that were woken
+        ("woken_room", LONG),  # entries for which there is room
+        ("woken_count", LONG),  # entries that were woken
+        ("entries", LONG),  # of rows: a ring for those on their way; 0: they go nowhere; or BY_THE_CALLER
+        ("source", LONG),  # of rows: the leaf that has the keys for that ring
+        ("arrived", LONG),  # entries so far that came
+        ("suspended", LONG),  # those that began to wait
+        ("resumed", LONG),  # those of them that came back
+        ("spent", LONG),  # nanoseconds in this batch
+        ("edges", LONG),  # address: the addresses of its edges
+        ("edge_count", LONG),
+        ("made", LONG),  # of composites: how many were stored so far
+        ("weight", LONG),  # of composites: what one takes, in millionths of what an event takes
+    ]
+)
+"""A node of a plan whose entries may wait."""
+
 BY_THE_CALLER = -1
-"""In place of that ring: they go more ways than one, which kernels do not know."""
-ARRIVED, SUSPENDED, RESUMED, SPENT = 13, 14, 15, 16
-"""Entries so far that came, began to wait, and came back; and nanoseconds in this batch."""
-EDGES_AT, EDGES = 17, 18
-"""The addresses of its edges, and how many there are."""
-MADE, WEIGHT = 19, 20
-"""Of composites: how many were stored so far, and what one takes, in millionths of what an event takes."""
-UNIT = 21
+"""In place of the ring for rows on their way: they go more ways than one, which kernels do not know."""
 
-SPENT_IN_ALL, MADE_IN_ALL = range(2)
-"""What is told at the end of a batch: nanoseconds, and millionths of events."""
-
-# An edge.
-BY, AWAKE, SURE = 0, 1, 2
-"""How to look for what is waited for; whether anything is judged, and whether what is not found is not there."""
-WANTED_IN, STREAMS_AT, OPPOSITE = 3, 4, 5
-"""The ring to look in, its streams, and the unit of its rows (0: it has composites)."""
-WANTED_AT, WANTED, OWN_AT, OWN = 6, 7, 8, 9
-"""The recipes of what is wanted, and of entries of that ring: where, and how many lines."""
-BLACKLIST, WAITERS_AT = 10, 11
-"""Where entries wait, and their streams."""
-JUDGED, FAILED, RETURNED, LOOKED, EVER_SUSPENDED, EVER_RESUMED = 12, 13, 14, 15, 16, 17
-"""What was counted."""
-NANOSECONDS = 18
-"""What it took since somebody looked."""
-SEEN, LIMIT, CLOSED_AT = 19, 20, 34
-"""Of what is kept beside the ring: the next entry to be entered, and the one at which it must be made anew; of a sieve:
-for each stream of the ring the first row that is in none of its older entries."""
-WITNESS = 21
-"""An entry that was live; -1: none is known."""
-FIRST_AT, SECOND_AT, THIRD_AT, WORDS_AT, SIZE = 22, 23, 24, 22, 25
-"""A directory: its three arrays and their size. A sieve: its words, and how many."""
-ONE_AT, ONE, OTHER_AT, OTHER, LINKS_AT, LINKS, PAIR_AT = 26, 27, 28, 29, 30, 31, 32
-"""Leaves of a pair of streams, as in `pair_kernels`, and those streams."""
-PLACES_AT = 33
-"""Room to work in: the addresses of four arrays."""
-EDGE = 35
+EDGE = np.dtype(
+    [
+        # What is waited for.
+        ("by", LONG),  # how to look for it: one of the ways below
+        ("awake", LONG),  # 1 if anything is judged
+        ("sure", LONG),  # 1 if what is not found is not there
+        ("ring", LONG),  # the ring to look in
+        ("ring_streams", LONG),  # address: the streams of its components
+        ("opposite", LONG),  # address: the unit of its rows; 0: it has composites
+        ("wanted", LONG),  # address: the recipe of what is wanted, of RECIPE lines
+        ("wanted_count", LONG),
+        (
+            "own",
+            LONG,
+        ),  # address: the recipe of the same key of the ring's entries; empty: it is the key they have
+        ("own_count", LONG),
+        # Who waits.
+        ("blacklist", LONG),  # the ring of the entries that wait
+        ("waiting_streams", LONG),  # address: the streams of their components
+        # What was counted, since the edge was last reviewed but for the last two.
+        ("judged", LONG),  # entries that were judged
+        ("failed", LONG),  # those of them that were suspended
+        ("returned", LONG),  # entries that came back
+        ("looked", LONG),  # keys that were looked up for that
+        ("nanoseconds", LONG),  # what all this took
+        ("suspended", LONG),  # entries so far that began to wait here
+        ("resumed", LONG),  # those of them that were woken
+        # What is kept beside the ring.
+        ("seen", LONG),  # the next entry of the ring to be entered there
+        ("limit", LONG),  # the entry at which it must be made anew
+        ("witness", LONG),  # an entry that was live; -1: none is known
+        ("size", LONG),  # numbers in each array of the directory, or words of the sieve
+        ("heads", LONG),  # address, of a directory: the newest entry of each bucket
+        ("nexts", LONG),  # address: for each slot of the ring the next older entry of its bucket
+        ("tags", LONG),  # address: for each slot 32 bits of the part of its key
+        ("words", LONG),  # address, of a sieve: its words
+        (
+            "closed",
+            LONG,
+        ),  # address, of a sieve: for each stream the first row that is in none of its older entries
+        # A pair of streams, as in `pair_kernels`.
+        ("one", LONG),  # address: the leaves of the one stream under the attributes that it carries
+        ("one_count", LONG),
+        ("other", LONG),  # address: those of the other
+        ("other_count", LONG),
+        ("links", LONG),  # address: the leaves of both under the attributes in which they match
+        ("link_count", LONG),
+        ("pair", LONG),  # address: the numbers of both streams
+        ("pair_wanted", LONG),  # address, and so are the next three: room to work in
+        ("pair_ones", LONG),
+        ("pair_others", LONG),
+        ("pair_walk", LONG),
+    ]
+)
+"""From a unit to what its entries wait for."""
 
 WHOLE, PAIRED, PARTED, FILTERED, ANYTHING = range(5)
 """How to look: by the whole key in a ring's own chains; for a pair of rows in their leaves; by a part of the key in a
 directory, or in a sieve alone; for anything at all."""
 
-# A step.
-PLAIN, NESTED, INTO, TARGET, PLACE_AT, BOTH_AT, RECIPE_AT, RECIPE, VERIFIED_AT, VERIFIED = range(10)
-"""Whether it is nothing but a join by keys, and by nested loops; rings; places and streams; how entries get their keys,
-and which components must be alike in which leaves, where a key is a mix of several."""
-STEP = 10
+STEP = np.dtype(
+    [
+        ("plain", LONG),  # 1 if it is nothing but a join by keys
+        ("nested", LONG),  # 1 if by nested loops
+        ("out", LONG),  # the ring that is written to
+        ("target", LONG),  # the ring that is probed
+        ("places", LONG),  # address: for each component of an entry of `out` the place that it is taken from
+        ("streams", LONG),  # address: the streams of these components
+        ("recipe", LONG),  # address: how the entries get their keys, of RECIPE lines
+        ("recipe_count", LONG),
+        ("verified", LONG),  # address: what must be alike, of VERIFIED lines, where a key is a mix of several
+        ("verified_count", LONG),
+    ]
+)
+"""A join by which what comes back is taken to the next STAIR."""
 
-# The desk.
-ROWS_AT, MOMENTS_AT, ENTERED, BROUGHT, LEFT, LACKED = 0, 1, 2, 19, 3, 4
-"""Entries at hand, the events at which they are judged, how many there are; those to be judged, and those that lack
-nothing so far; those that were just found to lack something (-1: not yet looked)."""
-SPACE, FLAGS_AT, COPIES_AT, ZEROS_AT = 5, 6, 7, 8
-"""Room for so many entries: flags, a copy of their rows, and zeros in place of moments."""
-PAST_AT, CARRIED, START, STOP, FIRST, RESUMED_AT = 9, 10, 11, 12, 13, 14
-"""Marks for what comes back; the ring that has it on its way, from where to where; where a step began to write, and
-whether it is to be resumed."""
-COMPLETE = 15
-"""Whether no STAIR has holes."""
-KEYS_AT, KEYS, WISHES_AT = 16, 17, 18
-"""Room for keys that are looked up together, how many; and for those of the entries at hand."""
-CURSOR = 20
-"""Of a join, to the end: four numbers, and that nothing is linked on the way."""
-DESK = 25
+WORK = np.dtype(
+    [
+        # Entries at hand.
+        ("rows", LONG),  # address: their rows
+        ("moments", LONG),  # address: the events at which they are judged
+        ("entered", LONG),  # entries at hand
+        ("brought", LONG),  # those of them to be judged
+        ("left", LONG),  # those that lack nothing so far
+        ("lacked", LONG),  # those that were just found to lack something; -1: not yet looked for
+        # Room for entries at hand; each of these but the first is the address of an array.
+        ("space", LONG),  # entries for which there is room
+        ("flags", LONG),
+        ("copies", LONG),  # a copy of their rows
+        ("zeros", LONG),  # in place of moments
+        ("wishes", LONG),  # the keys of what they want
+        # Room for keys that are looked up together.
+        ("keys", LONG),  # address
+        ("key_count", LONG),
+        # What comes back.
+        ("past", LONG),  # address: the marks by which it is joined
+        ("carried", LONG),  # the ring that has it on its way
+        ("start", LONG),  # the first entry there
+        ("stop", LONG),  # the one after the last
+        ("first", LONG),  # where a step began to write
+        ("resumed", LONG),  # 1 if that step is to be resumed
+        ("cursor", LONG),  # address: how far its join is
+        ("complete", LONG),  # 1 if no STAIR has holes
+    ]
+)
+"""What a visit has at hand."""
+
+RECIPE = np.dtype(
+    [
+        ("component", LONG),  # the component that carries an attribute
+        ("leaf", LONG),  # its leaf under that attribute
+    ]
+)
+"""A line of a recipe: see `recipe_kernels`."""
+
+VERIFIED = np.dtype(
+    [
+        ("one", LONG),  # a component
+        ("one_leaf", LONG),  # its leaf under an attribute
+        ("other", LONG),  # another component that carries the attribute
+        ("other_leaf", LONG),  # its leaf
+    ]
+)
+"""Two components that must have the same key in these leaves."""
+
+TOLD = np.dtype(
+    [
+        ("spent", LONG),  # nanoseconds
+        ("made", LONG),  # composites that were stored, in millionths of events by their weights
+    ]
+)
+"""What is told at the end of a batch, of all units."""
 
 LACKING, MARKED = 2, 3
 """Flags of an entry for which something is missing; and at which edge, the first or a later one."""
 
 FEW = 32
-"""What waits is judged again, instead of looking for what has come, where that is so many times as much."""
+"""What waits is judged again, instead of looking for what has come, where that is FEW times as much."""
+
+Unit, Edge, Step, Work, Told = map(struct.kind, (UNIT, EDGE, STEP, WORK, TOLD))
+unit_at, edge_at, step_at, work_at, told_at = map(struct.at, (UNIT, EDGE, STEP, WORK, TOLD))
+Recipe, Verified = (nb.types.Array(struct.kind(line), 1, "C") for line in (RECIPE, VERIFIED))

@@ -9,7 +9,8 @@ import numba as nb
 import numpy as np
 
 from stairs.chains import following
-from stairs.feedback.recipe_kernels import RECIPE, read_column
+from stairs.feedback.recipe_kernels import read_column
+from stairs.feedback.visit_layout import Recipe
 from stairs.hashing import bucket_of
 from stairs.kernel import kernel, part
 from stairs.layout import (
@@ -87,7 +88,7 @@ def take(blacklist, streams, marks, key, out, taken):
     return taken
 
 
-@kernel(nb.int64(STATE, nb.int64, nb.int64, RECIPE, LONGS))
+@kernel(nb.int64(STATE, nb.int64, nb.int64, Recipe, LONGS))
 def read_new(ring, start, stop, recipe, keys):
     """The keys of the entries start..stop of this batch, by their own if the recipe is empty; how many.
 

@@ -6,41 +6,10 @@ import numba as nb
 import numpy as np
 from numba import carray
 
-from stairs.feedback.judging_kernels import catch_up, find, is_ready, lines, suspend
-from stairs.feedback.recipe_kernels import RECIPE, record_at
+from stairs.feedback.judging_kernels import catch_up, find, is_ready, recipe_at, suspend
+from stairs.feedback.recipe_kernels import record_at
 from stairs.feedback.sieve_kernels import enter
-from stairs.feedback.visit_layout import (
-    ANYTHING,
-    AWAKE,
-    BLACKLIST,
-    BY,
-    COMPONENTS,
-    EVER_RESUMED,
-    FEW,
-    FILTERED,
-    FLAGS_AT,
-    KEYS,
-    KEYS_AT,
-    LOOKED,
-    OPPOSITE,
-    OWN,
-    OWN_AT,
-    PAIRED,
-    RETURNED,
-    SEEN,
-    SIZE,
-    SPACE,
-    SURE,
-    UNIT,
-    WAITERS_AT,
-    WANTED_IN,
-    WISHES_AT,
-    WOKEN,
-    WOKEN_AT,
-    WOKEN_ROOM,
-    WORDS_AT,
-    ZEROS_AT,
-)
+from stairs.feedback.visit_layout import ANYTHING, FEW, FILTERED, PAIRED, Edge, Recipe, Unit, Work, unit_at
 from stairs.feedback.waiting_kernels import list_live, read_new, take
 from stairs.hashing import bucket_of
 from stairs.kernel import kernel, part
@@ -73,7 +42,7 @@ def forget_all(meta):
     meta[FIRST_AGE] = meta[LAST_AGE]
 
 
-@kernel(nb.int64(STATE, LONGS, INTS, STATE, RECIPE, nb.int64, LONGS, LONGS, RECORDS))
+@kernel(nb.int64(STATE, LONGS, INTS, STATE, Recipe, nb.int64, LONGS, LONGS, RECORDS))
 def wake_new(blacklist, streams, marks, ring, recipe, start, words, keys, out):
     """Take out what waits for entries of a ring from ``start`` on; how many. Their keys go through a sieve first, if
     there is one. ``keys`` is room for a block of them, which are looked up together."""
@@ -116,20 +85,20 @@ def close_up(rows, flags):
     return kept
 
 
-@kernel(nb.int64(LONGS, LONGS, RECORDS, RECORDS), makes_arrays=True)
-def ask_again(edge, desk, marks, out):
+@kernel(nb.int64(Edge, Work, RECORDS, RECORDS), makes_arrays=True)
+def ask_again(edge, work, marks, out):
     """Judge all that waits, where it is much less than what has come; how many need not wait."""
-    blacklist = state_at(edge[BLACKLIST])
+    blacklist = state_at(edge.blacklist)
     meta = blacklist[3]
-    streams = carray(pointer(edge[WAITERS_AT]), (meta[WIDTH] - ROWS,), np.int64)
+    streams = carray(pointer(edge.waiting_streams), (meta[WIDTH] - ROWS,), np.int64)
     n = list_live(blacklist, streams, marks[0], meta[TAIL], out)
     forget_all(meta)
-    edge[LOOKED] += n
-    flags = carray(pointer(desk[FLAGS_AT]), (n,), np.uint8)
+    edge.looked += n
+    flags = carray(pointer(work.flags), (n,), np.uint8)
     flags[:] = 1
-    moments = carray(pointer(desk[ZEROS_AT]), (n,), np.int32)
-    rows, keys = out[:n], carray(pointer(desk[WISHES_AT]), (n,), np.int64)
-    room = carray(pointer(desk[KEYS_AT]), (desk[KEYS],), np.int64)
+    moments = carray(pointer(work.zeros), (n,), np.int32)
+    rows, keys = out[:n], carray(pointer(work.wishes), (n,), np.int64)
+    room = carray(pointer(work.keys), (work.key_count,), np.int64)
     if find(edge, rows, marks, moments, flags, keys, room) == 0:
         return n
     suspend(edge, rows, keys, flags)
@@ -148,52 +117,52 @@ def has_new(ring):
     return False
 
 
-@kernel(nb.int64(LONGS, LONGS, LONGS, RECORDS), makes_arrays=True)
-def wake(unit, edge, desk, marks):
+@kernel(nb.int64(Unit, Edge, Work, RECORDS), makes_arrays=True)
+def wake(unit, edge, work, marks):
     """Take out what waits at an edge for something that has come; 0 if there is no room for it."""
-    ring, meta = state_at(edge[WANTED_IN]), meta_at(edge[BLACKLIST])
-    waiting, came, revealed, by = meta[WAITING], ring[3][TAIL] - ring[3][BASE], 0, edge[BY]
-    keys = carray(pointer(desk[KEYS_AT]), (desk[KEYS],), np.int64)
-    sieving = (by == PAIRED or by == FILTERED) and edge[AWAKE] != 0
+    ring, meta = state_at(edge.ring), meta_at(edge.blacklist)
+    waiting, came, revealed, by = meta[WAITING], ring[3][TAIL] - ring[3][BASE], 0, edge.by
+    keys = carray(pointer(work.keys), (work.key_count,), np.int64)
+    sieving = (by == PAIRED or by == FILTERED) and edge.awake != 0
     if sieving and not is_ready(edge):
         return 0
-    opposite = carray(pointer(edge[OPPOSITE]), (UNIT,), np.int64)
-    if edge[OPPOSITE] != 0:
-        revealed = opposite[WOKEN]
+    opposite = unit_at(edge.opposite)
+    if edge.opposite != 0:
+        revealed = opposite.woken_count
     if waiting == 0 or came + revealed == 0:
         if sieving:
             catch_up(edge, keys)
         return 1
-    if unit[WOKEN] + waiting > unit[WOKEN_ROOM]:
+    if unit.woken_count + waiting > unit.woken_room:
         return 0
-    k = unit[COMPONENTS]
-    out = carray(pointer(unit[WOKEN_AT] + 4 * k * unit[WOKEN]), (waiting, k), np.int32)
-    blacklist, streams = state_at(edge[BLACKLIST]), carray(pointer(edge[WAITERS_AT]), (k,), np.int64)
-    if FEW * waiting < came + revealed and edge[SURE] != 0:
-        if waiting > desk[SPACE] or not is_ready(edge):
+    k = unit.components
+    out = carray(pointer(unit.woken + 4 * k * unit.woken_count), (waiting, k), np.int32)
+    blacklist, streams = state_at(edge.blacklist), carray(pointer(edge.waiting_streams), (k,), np.int64)
+    if FEW * waiting < came + revealed and edge.sure != 0:
+        if waiting > work.space or not is_ready(edge):
             return 0
-        found = ask_again(edge, desk, marks, out)
+        found = ask_again(edge, work, marks, out)
     else:
-        edge[LOOKED] += came + revealed
+        edge.looked += came + revealed
         if by == ANYTHING:
             found = 0
             if revealed > 0 or has_new(ring):
                 found = list_live(blacklist, streams, marks[0], meta[TAIL], out)
                 forget_all(meta)
         else:
-            recipe, start, size = lines(edge, OWN_AT, OWN), ring[3][BASE], 0
+            recipe, start, size = recipe_at(edge.own, edge.own_count), ring[3][BASE], 0
             if sieving:
-                start, size = max(min(start, edge[SEEN]), ring[3][LOW]), edge[SIZE]
-                edge[SEEN] = ring[3][TAIL]
-            words = carray(pointer(edge[WORDS_AT]), (size,), np.int64)
+                start, size = max(min(start, edge.seen), ring[3][LOW]), edge.size
+                edge.seen = ring[3][TAIL]
+            words = carray(pointer(edge.words), (size,), np.int64)
             found = wake_new(blacklist, streams, marks[0], ring, recipe, start, words, keys, out)
             if revealed > 0:
-                rows = carray(pointer(opposite[WOKEN_AT]), (revealed, 1), np.int32)
-                found = wake_revealed(blacklist, streams, marks[0], edge[WANTED_IN], rows, out, found)
+                rows = carray(pointer(opposite.woken), (revealed, 1), np.int32)
+                found = wake_revealed(blacklist, streams, marks[0], edge.ring, rows, out, found)
             meta[WAITING] -= found
             if meta[WAITING] == 0:
                 forget_all(meta)
-    unit[WOKEN] += found
-    edge[RETURNED] += found
-    edge[EVER_RESUMED] += found
+    unit.woken_count += found
+    edge.returned += found
+    edge.resumed += found
     return 1

@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 
 import eddy
-from eddy.feedback.edge import ROW
 from eddy.feedback.payoff import DEAR, SHARE, Payoff, partners, weight
 from eddy.feedback.restraint import SOON
 from eddy.feedback.suspension import RELEASED, Suspension
+from eddy.feedback.unit import ROW
 from eddy.store.stream import StreamState
 from policies import Mns, NoFeedback
 from policies.feedback.mns import SHORTEST
-from stairs.feedback.visit_layout import NANOSECONDS
 
 
 def query_of(window):
@@ -26,13 +25,13 @@ def engine_of(feedback, cost, window=20):
     engine, now = eddy.Eddy(query_of(window), plan="(A B) C", feedback=feedback), [0.0]
     suspension = Suspension(feedback, engine._state.executor, clock=lambda: now[0])
     engine._state.executor.suspension = suspension
-    settle, done = suspension.visits.settle, suspension.done
+    end, done = suspension.visits.end, suspension.done
 
-    def settled():
-        work = settle()
+    def ended():
+        work = end()
         for unit in suspension.units:
             for edge in unit.edges:
-                edge.row[NANOSECONDS] += int(1e9 * cost)
+                edge.record.nanoseconds += int(1e9 * cost)
                 suspension.visits.seconds += cost
                 now[0] += cost
         return work
@@ -41,7 +40,7 @@ def engine_of(feedback, cost, window=20):
         now[0] += 1.0
         done(events)
 
-    suspension.visits.settle, suspension.done = settled, over
+    suspension.visits.end, suspension.done = ended, over
     return engine
 
 

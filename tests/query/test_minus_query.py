@@ -150,11 +150,8 @@ def matched_by_conditions(query, minus, left, right):
     """For each row of the base whether a row on the right satisfies the condition: nested loops."""
     found = []
     for i in range(left[0]):
-        columns = {
-            query.base: {n: Column(c.values[[i] * right[0]], None if c.valid is None else c.valid[[i] * right[0]])
-                         for n, c in left[1].items()},
-            minus.stream: right[1],
-        }  # fmt: skip
+        row = {name: column.take(np.full(right[0], i)) for name, column in left[1].items()}
+        columns = {query.base: row, minus.stream: right[1]}
         holds = np.ones(right[0], bool)
         for ours, theirs in minus.on:
             sides = [

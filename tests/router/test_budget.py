@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import eddy
-from eddy.router.budget import EVERY, bytes_of
+from eddy.checks import bytes_of
+from eddy.router.budget import EVERY
 from policies import Jisc, Mns, MovingState
 
 NAMES = "ABCD"

@@ -17,7 +17,6 @@ from numba.core import event
 from numba.core.registry import CPUDispatcher
 
 import eddy
-from eddy.difference.layout import routine
 from policies import Jisc
 from stairs.probe_kernels import ARRIVING, FILLING, SCAN_ARRIVING, SCAN_FILLING, join_for
 
@@ -27,14 +26,10 @@ SOURCES = [
 ]
 
 
-ROUTINE = routine(lambda: None).targetoptions
-
-
 def kernels():
     """Every compiled function of the library, once each.
 
-    Pieces that are inlined are no kernels, nor are routines of a kernel: they are made with `routine`, and nobody calls
-    them from Python.
+    Pieces that are inlined are no kernels.
     """
     found = {}
     for path in SOURCES:
@@ -43,7 +38,7 @@ def kernels():
         module = importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
         for label, value in vars(module).items():
             for one in value.values() if isinstance(value, dict) and not label.startswith("__") else [value]:
-                if isinstance(one, CPUDispatcher) and one.targetoptions != ROUTINE:
+                if isinstance(one, CPUDispatcher):
                     if one.targetoptions.get("inline") == "always":
                         continue
                     found[id(one)] = one
@@ -339,8 +334,7 @@ def test_a_change_in_another_file_is_seen(tmp_path):
 
 
 def test_one_decorator_compiles_everything():
-    """Numba's own decorators stand in `stairs.kernel` only, but for predicates of the user's own, which are no kernels;
-    and for the pieces of set differences."""
+    """Numba's own decorators stand in `stairs.kernel` only, but for what the user writes, which is no kernel."""
     own = {
         str(path.relative_to(ROOT))
         for path in SOURCES
@@ -354,5 +348,4 @@ def test_one_decorator_compiles_everything():
         "eddy/query/predicate.py",
         "eddy/query/own_aggregate.py",
         "eddy/query/own_kernels.py",
-        "eddy/difference/layout.py",
     }

@@ -9,7 +9,7 @@ import pytest
 
 from stairs import Ring, Stair
 from stairs.layout import BASE, ROWS, SHIFT
-from stairs.probe_kernels import BLOCK, join_for
+from stairs.probe_kernels import BLOCK, CURSOR, join_for
 from tests.stair_model import (
     FIRSTS,
     add,
@@ -111,7 +111,7 @@ def test_a_probe_that_stops_goes_on_where_it_was(shape, sources, keys, most, nes
     out = Ring(sum(shape), hashed=False)
     out.limit(most)
     kernel = join_for(*shape, nested, True)
-    cursor = np.array([probing.source.base, probing.source.tail, 0, 0, 0], np.int64)
+    cursor = np.array([probing.source.base, probing.source.tail, *[0] * (CURSOR - 2)], np.int64)
     waiting, marks = np.zeros((2, BLOCK + 1), np.int32), probing.marks.astype(np.int32)
     found, done = Counter(), 0
     while not done:

@@ -8,7 +8,7 @@ import pytest
 import eddy
 from policies import Mns
 from stairs.feedback.sieve_kernels import FIELD, age, await_keys, enter, sift
-from stairs.feedback.visit_layout import LACKING, SIZE
+from stairs.feedback.visit_layout import LACKING
 
 
 def absent(words, keys):
@@ -82,7 +82,7 @@ def test_a_sieve_is_made_anew_when_it_is_full(detect):
             if edge.presence.nbytes
         ]
         assert edges
-        sizes.add(max(int(edge.row[SIZE]) for edge in edges))
+        sizes.add(max(edge.record.size for edge in edges))
     assert len(sizes) >= 3
     for edge in edges:
         edge.rest(4)

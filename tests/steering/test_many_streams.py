@@ -86,18 +86,56 @@ FREE = CostModel(think=0.0, sample=0.0, change=0.0, look=0.0)
 
 
 @pytest.mark.parametrize(
-    ("count", "shape", "threads"),
-    [(64, "one key", 2), (65, "chain", 1)],
+    ("count", "shape", "threads", "portion"),
+    [
+        (64, "one key", 2, 0.05),
+        (65, "chain", 1, 0.05),
+        (70, "one key", 1, 0.005),
+        (130, "chain", 1, 0.1),
+        (130, "one key", 2, 0.5),
+    ],
 )
-def test_auto_plans_for_many_streams(count, shape, threads):
-    """It thinks, changes its plan or not, and results are exact."""
+def test_auto_plans_for_many_streams(count, shape, threads, portion, monkeypatch):
+    """It thinks, in portions, changes its plan or not, and results are exact."""
+    monkeypatch.setattr("policies.routing.auto.PORTION", portion)  # large ones: batches are small here
     asked = query(count, shape)
     routing = Auto(every=count, gain=0.0, shape="bushy", overhead=math.inf, model=FREE)
     engine = eddy.Eddy(asked, routing=routing, threads=threads, migration=Jisc())
     windows, counts = {name: deque(maxlen=3) for name in asked.names}, dict.fromkeys(asked.names, 0)
-    assert check(engine, asked.names, rounds(asked.names, 0, 9), windows, counts) > count
-    assert engine.routing._considered
+    found = done = 0
+    while not engine.routing.account.thinking:  # it is paid for when it is done
+        found += check(engine, asked.names, rounds(asked.names, done, done + 3), windows, counts)
+        done += 3
+        assert done < 200
+    assert found + check(engine, asked.names, rounds(asked.names, done, done + 3), windows, counts) > count
     assert not [decision for decision in engine.decisions if decision.outcome == "refused"]
+
+
+@pytest.mark.parametrize("count", [70, 130])
+def test_plan_changes_views_and_explanations_of_many_streams(count):
+    """Trees, orderings and orderings with composites, one after the other: results are exact, and all can be told."""
+    asked = query(count, "one key")
+    names = asked.names
+    engine = eddy.Eddy(asked, plan=show(left_deep(names)))
+    windows, counts = {name: deque(maxlen=3) for name in names}, dict.fromkeys(names, 0)
+    pair = f"({names[-2]} {names[-1]})"
+    orders = {name: [other for other in names if other != name] for name in names}
+    for name in names[:-2]:
+        orders[name][-2:] = [pair]
+    for name, other in ((names[-1], names[-2]), (names[-2], names[-1])):
+        orders[name].remove(other)
+        orders[name].insert(0, other)
+    cached = " | ".join(f"{name}: {' '.join(order)}" for name, order in orders.items())
+    found = 0
+    for i, plan in enumerate((None, show(left_deep(names[::-1])), "stems", cached)):
+        if plan is not None:
+            engine.migrate(plan)
+        found += check(engine, names, rounds(names, 4 * i, 4 * i + 4), windows, counts)
+        view = engine.view()
+        assert len(view.steps) >= 2 * (count - 1) and set(view.live.values()) == {3}
+        assert f"{names[0]} → " in engine.explain()
+        assert engine.statistics().events == sum(counts.values())
+    assert found > count and [stair.streams for stair in engine.view().stairs] == [names[-2:]]
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ def columns_of(pool: StringPool, rows: list[tuple]) -> dict[str, Column]:
 
 def values_of(column: Column) -> list:
     values = column.values.to_pylist() if isinstance(column.values, pa.Array) else column.values.tolist()
-    valid = [True] * len(values) if column.valid is None else column.valid
+    valid = column.known
     return [value if known else None for value, known in zip(values, valid, strict=True)]
 
 

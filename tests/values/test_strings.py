@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eddy.values import strings
+from eddy.values import carried
 from eddy.values.string_kernels import HASH
 from eddy.values.strings import StringPool
 from stairs.hashing import FIRST, SECOND
@@ -148,7 +148,7 @@ def test_an_emptied_pool_gives_its_memory_back() -> None:
 
 def test_text_beyond_one_array_comes_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the strings are too long for one plain Arrow array, the answer is chunked."""
-    monkeypatch.setattr(strings, "LONGEST", 10)
+    monkeypatch.setattr(carried, "LONGEST", 10)
     pool = StringPool()
     words = ["four", "five5", "x", "", "1234567890", "end"] * 3
     chunked = pool.decode(pool.encode(text_of(words)))

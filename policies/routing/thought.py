@@ -1,0 +1,129 @@
+"""A thought of `Auto`: from a view to a cheaper plan, in portions, so that rows need not wait for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from attrs import define, field
+
+from policies.optimizer.estimate import Estimate
+from policies.optimizer.measure import count, estimating, verifying
+from policies.optimizer.model import CostModel
+from policies.optimizer.moving import changing_seconds, moving_seconds, same
+from policies.optimizer.portions import PIECE, Pieces, Portions, reckoned
+from policies.optimizer.search import cost_of, search
+from policies.routing.account import Account
+from policies.routing.base import Choice
+from policies.routing.profile import Profile
+from policies.routing.trial import Change, Trials
+from policies.view import View
+
+
+@define(eq=False)
+class Thought:
+    """One thought, which is begun with a view, worked at, and done.
+
+    A copy of it is None: it holds on to the engine that it thinks of. Whoever copies a policy that is thinking begins
+    the thought anew.
+    """
+
+    view: View
+    now: Profile
+    horizon: int
+    """Events within which a change has to pay."""
+    drifted: bool
+    """It was called for by a feed that has become another."""
+    judging: bool
+    """The windows have turned over since the last change: it is judged."""
+    model: CostModel
+    shape: str
+    gain: float
+    trials: Trials
+    account: Account
+    later: int | None = field(init=False, default=None)
+    """Events that a feed has to have been the same for a change to pay that was thought of."""
+    change: Change | None = field(init=False, default=None)
+    """The change that was chosen."""
+    _portions: Portions[Choice | None] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._portions = Portions(self._think())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _forgotten, ()
+
+    def work(self, budget: float) -> bool:
+        """Go on for about so many seconds; whether it is done."""
+        return self._portions.work(budget)
+
+    @property
+    def done(self) -> bool:
+        return self._portions.done
+
+    @property
+    def choice(self) -> Choice | None:
+        """What it has come to."""
+        return self._portions.found
+
+    @property
+    def spent(self) -> float:
+        """Seconds that it took, as they were reckoned."""
+        return self._portions.spent
+
+    def _think(self) -> Pieces[Choice | None]:
+        view = self.view
+        believed = yield from estimating(view)
+        if self.judging:
+            self._judge(believed)
+        plan, _ = yield from search(believed, self.model, self.shape, view.pinned)
+        if same(plan, view.plan, view.graph) or self.trials.barred(plan, view.events):
+            return None
+        yield reckoned(len(view.graph.names), 0)
+        if not self.account.solvent or self._deal(plan, believed) is None:
+            return None
+        yield PIECE
+        # What the new plan would make is sampled before it is believed; what its own makes was counted.
+        believed = yield from verifying(believed, view, plan)
+        return self._deal(plan, believed.knowing(count(view)))
+
+    def _deal(self, plan: str, believed: Estimate) -> Choice | None:
+        """The change to a plan, if it pays."""
+        view, model = self.view, self.model
+        cost, cheaper = (cost_of(p, believed, model) for p in (view.plan, plan))
+        part = changing_seconds(view.plan, plan, believed, model)
+        # The steps of the plan were counted: what an estimate says beyond that is no gain.
+        spent = max(0.0, self.now.seconds - model.overhead(view))
+        saved = (cost - cheaper) * min(1.0, spent / cost)
+        price = moving_seconds(view.plan, plan, believed, model, view.beside, self.horizon)
+        if saved <= self.gain * self.trials.strictness * part:
+            return None
+        if self.trials.refuted(plan, saved, self.now.seconds):
+            return None
+        if saved * self.horizon <= price:
+            self.later = int(price / saved)
+            return None
+        self.change = Change(view.plan, plan, saved, price, self.horizon, self.now.seconds)
+        reason = (
+            f"{1e9 * cost:.0f} ns an event become {1e9 * cheaper:.0f}; "
+            f"the change, {1e3 * price:.1f} ms, is paid back after {price / saved:,.0f} events"
+        )
+        return Choice(plan, reason, cost, saved)
+
+    def _judge(self, believed: Estimate) -> None:
+        """The windows have turned over since a change: has it brought what was believed?"""
+        change, self.trials.change = self.trials.change, None
+        if change is None or change.plan != self.view.plan:
+            return
+        former, now = (cost_of(plan, believed, self.model) for plan in (change.former, change.plan))
+        lost = self.trials.judge(change, former - now, self.view.events, turnover(self.view))
+        self.account.lose(lost)
+
+
+def turnover(view: View) -> int:
+    """Events in which the windows turn over: those of time when as many have come as rows are live, others on average.
+    (A stream that has fallen silent tells nothing by its own arrivals.)"""
+    return sum(view.live.values()) + 1
+
+
+def _forgotten() -> None:
+    return None
