@@ -22,8 +22,7 @@ from eddy.intake.intake import stored_columns
 from eddy.intake.travel import mark_column
 from eddy.query.query import Query, changed
 from eddy.shown import kind_of, shown
-from eddy.values import arrow
-from eddy.values.types import FLOAT64, INT64, ColumnType
+from eddy.values.types import ColumnType
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -144,11 +143,6 @@ class Layout:
             columns[column] = _arrived(part.column(slot), kind)
         return columns
 
-    def arrays(self, stream: str, columns: Mapping[str, Any]) -> dict[str, Any]:
-        """The same columns, as plain arrays where those are of the declared types: an engine takes them at once."""
-        declared = self.query.streams[stream].columns
-        return {column: _plain(values, declared.get(column)) for column, values in columns.items()}
-
 
 def layout_of(query: Query, marked: tuple[str, ...] = ()) -> Layout:
     """The layout of a query's rows."""
@@ -264,15 +258,6 @@ def _arrived(values: Any, kind: ColumnType) -> Any:
         values = values.combine_chunks()
     zoned = kind.kind == "timestamp" and kind.zone
     return values.view(pa.timestamp("us", kind.zone)) if zoned else values
-
-
-def _plain(values: Any, kind: ColumnType | None) -> Any:
-    """A column as an array of its own, which kernels may be given; as it is if it has NULLs or another type."""
-    if kind is None or not isinstance(values, pa.Array) or values.null_count:
-        return values
-    if kind in (INT64, FLOAT64) or (kind.kind == "timestamp" and kind.unit == "us"):
-        return np.array(arrow.to_numpy(values, kind.direct))
-    return values
 
 
 def _departing(values: pa.Array, kind: ColumnType) -> pa.Array:

@@ -19,8 +19,12 @@ from eddy.spark.timeless import dropped
 LARGEST = 1 << 16
 """Results in one Arrow batch, at most."""
 
-BATCH = 1 << 14
-"""Events that an engine takes at once, if not said otherwise: in a partition rows come in bulk."""
+BATCH = 1 << 11
+"""Events that an engine takes at once, if not said otherwise. A cell may have a single key: in a batch that is much
+longer than its windows, all rows would be tried with each other while STAIRs still have holes."""
+
+PIECE = 1 << 14
+"""Events that an engine is given in one push, if its batches are no larger: in a partition rows come in bulk."""
 
 
 @attrs.frozen
@@ -53,21 +57,17 @@ class Job:
                 travels = bool(self.layout.marked)
                 cell = Cell(self.layout.query, self.partitioning, number, travels, **self.options)
             with watch.working():
-                arrived = self._arrived(part)
+                arrived = (
+                    {name: self.layout.columns(name, own) for name, own in part.items()}
+                    if isinstance(part, dict)
+                    else self.layout.unpacked(part)
+                )
                 for name, columns in arrived.items():
                     rows[name] += len(next(iter(columns.values())))
                 found = list(as_spark(cell.push(arrived), self.schema, self.signed))
             yield from found
         if cell is not None:
             sent_back(tally, report_of(cell.number, rows, cell.statistics(), watch, bad=bad))
-
-    def _arrived(self, part: dict[str, pa.RecordBatch] | pa.RecordBatch) -> dict[str, dict[str, Any]]:
-        """The columns of each stream, as the engine takes them."""
-        if isinstance(part, dict):
-            found = {name: self.layout.columns(name, own) for name, own in part.items()}
-        else:
-            found = self.layout.unpacked(part)
-        return {name: self.layout.arrays(name, columns) for name, columns in found.items()}
 
     def _in_order(
         self, batches: Iterator[pa.RecordBatch], watch: Stopwatch
@@ -79,7 +79,7 @@ class Job:
             batch, bad = dropped(self.layout, batch, self.bad)
             if bad:
                 yield cell, batch.slice(0, 0), bad
-            for piece in pieces(batch, self.options["batch_size"]):
+            for piece in pieces(batch, max(PIECE, self.options["batch_size"])):
                 yield cell, piece, 0
 
     def _blocks(
@@ -92,12 +92,12 @@ class Job:
             streams = by_stream(self.layout, table)
         if bad:
             yield cell, {}, bad
-        for part in abreast(streams, self.options["batch_size"]):
+        for part in abreast(streams, max(PIECE, self.options["batch_size"])):
             yield cell, part, 0
 
 
 def pieces(batch: pa.RecordBatch, size: int) -> Iterator[pa.RecordBatch]:
-    """A batch in pieces that the engine takes at once, so that no more results are built than those bring."""
+    """A batch in pieces that the engine is given at once, so that no more results are built than those bring."""
     for start in range(0, batch.num_rows, size):
         yield batch.slice(start, size)
 
