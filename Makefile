@@ -1,7 +1,7 @@
 # Every command sets itself up: the first use makes .venv, installs into it and compiles the kernels, and so does
 # the first use after setup.cfg has changed; otherwise it starts at once.
 #
-#   make demo            Spark joins four feeds of real data (PARTITIONS=8); SECONDS=20 SEED=7: made-up streams, live
+#   make demo            Spark joins four feeds of real data (PARTITIONS=4); SECONDS=20 SEED=7: made-up streams, live
 #   make test            the tests (ARGS="-k name")
 #   make bench           the benchmarks (ARGS="-k name")
 #   make fuzz MINUTES=5  random queries against the naive oracle: joins, then the other operators

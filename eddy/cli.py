@@ -48,7 +48,9 @@ def _parser() -> argparse.ArgumentParser:
     demo.add_argument(
         "--seed", type=_seed, metavar="S", help="the seed of the feed, with --synthetic (default 7)"
     )
-    demo.add_argument("--partitions", type=_partitions, metavar="P", help="Spark's partitions (default 8)")
+    demo.add_argument(
+        "--partitions", type=_partitions, metavar="P", help="Spark's partitions (default: cores)"
+    )
     demo.set_defaults(run=_demo, parser=demo)
     return parser
 
@@ -62,9 +64,9 @@ def _demo(options: argparse.Namespace) -> int:
         return demo(options.seconds or 20.0, 7 if options.seed is None else options.seed)
     if options.seconds is not None or options.seed is not None:
         options.parser.error("--seconds and --seed are for the made-up streams: add --synthetic")
-    from eddy.demo.flights import PARTITIONS, flights
+    from eddy.demo.flights import flights
 
-    return flights(partitions=options.partitions or PARTITIONS)
+    return flights(partitions=options.partitions)
 
 
 def _partitions(text: str) -> int:

@@ -30,7 +30,7 @@ settings.load_profile(os.environ.get("EDDY_TESTS", "repeatable"))
 
 ON_SPARK = {
     "tests/demo/test_flights.py",
-    *(f"tests/spark/test_{name}.py" for name in "errors join packed restart stream timeless".split()),
+    *(f"tests/spark/test_{name}.py" for name in "daemon errors join packed restart stream timeless".split()),
 }
 """The modules whose tests share one Spark session. Where tests run side by side they stay in one process."""
 

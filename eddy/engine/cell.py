@@ -15,7 +15,7 @@ from eddy.engine.batch import process
 from eddy.engine.build import build, started, steered
 from eddy.engine.eddy import EngineOver
 from eddy.engine.options import checked
-from eddy.engine.pushing import and_released, prepare, take
+from eddy.engine.pushing import and_released, prepare, push, take
 from eddy.errors import BatchError, EddyError
 from eddy.intake.columns import _mapping
 from eddy.intake.intake import Arrivals, Travel
@@ -34,10 +34,14 @@ if TYPE_CHECKING:
 class Cell:
     """Joins the rows that `Partitioning.deal` sends to cell ``number``; ``options`` are those of `Eddy`.
 
-    Batches have the columns of their stream and those that travel with them: see `eddy.partition`.
+    Batches have the columns of their stream and those that travel with them: see `eddy.partition`. Where nothing does,
+    say so, ``travels=False``: results are the same but for `Result.rows`, the cell's own numbers, and rows are taken in
+    as an `Eddy` takes them, by its fast path too.
     """
 
-    def __init__(self, query: Query, partitioning: Partitioning, number: int, **options: Any) -> None:
+    def __init__(
+        self, query: Query, partitioning: Partitioning, number: int, travels: bool = True, **options: Any
+    ) -> None:
         if not 0 <= number < partitioning.cells:
             raise EddyError(f"there is no cell {number}: the partitioning has {partitioning.cells}")
         if partitioning.cells > 1 and options.get("retractions"):
@@ -51,7 +55,12 @@ class Cell:
         self.partitioning = partitioning
         self.number = number
         self.counted = counted(query)
-        share = Share(frozenset(self.counted))
+        if self.counted and not travels:
+            raise EddyError(
+                f"the window of {self.counted[0]} counts rows, so their numbers must travel with them"
+            )
+        self.travels = travels
+        share = Share(frozenset(self.counted)) if travels else None
         self._state = started(steered(build(checked(query, **options), options.get("plan"), share)))
         self.engine = EngineOver(self._state)
         self._next_row = dict.fromkeys(query.names, 0)
@@ -69,6 +78,10 @@ class Cell:
         if not isinstance(batches, Mapping):
             raise EddyError(f"push takes a dict of stream name to batch, not {type(batches).__name__}")
         state = self._state
+        if not self.travels and self._begin is None:
+            given = push(state, batches, None)
+            assert isinstance(given, Result)
+            return given
         arrivals, travel, order = self._admit(batches)
         if not len(arrivals.streams):
             return and_released(state, state.output.nothing(state.fetch))
@@ -76,6 +89,7 @@ class Cell:
         if before == 0:
             result = take(state, arrivals, None)
             assert isinstance(result, Result)
+            self._begin = None  # so will all that follow
         else:
             result = self._take_from(before, arrivals)
         # Not sooner: what was refused, or what a policy's error has stopped, may be pushed again.
@@ -122,6 +136,8 @@ class Cell:
         Rows below are dead for all events to come: a checkpoint is the rows from here on, to be pushed again.
         """
         state, found = self._state, {}
+        if not self.travels:
+            return dict(zip(self.query.names, state.lowwater.lows.tolist(), strict=True))
         lows, counts = state.row_numbers.lows.tolist(), state.row_numbers.counts.tolist()
         for i, name in enumerate(self.query.names):
             if lows[i] < counts[i]:
@@ -134,6 +150,8 @@ class Cell:
         """Check the batches; what travels with them, and the event numbers in arrival order, where they are given."""
         state = self._state
         prepare(state)
+        if not self.travels:
+            return state.intake.admit(batches), {}, None
         own: dict[str, dict[str, Any]] = {}
         travel: dict[str, Travel] = {}
         for name, batch in batches.items():

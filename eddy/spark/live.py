@@ -23,7 +23,7 @@ from eddy.spark.pack import as_numbers, unpacked
 from eddy.spark.report import Stopwatch, Tally, report_of, sent_back
 from eddy.spark.state import Header, State, Store, state_name
 from eddy.spark.timeless import dropped
-from eddy.spark.work import LARGEST, as_spark, gathered
+from eddy.spark.work import LARGEST, PIECE, as_spark, gathered
 from eddy.values.types import Array
 
 WARM: dict[tuple[str, int, str], tuple[str, str, Eddy]] = {}
@@ -180,7 +180,7 @@ class LiveJob:
         """What an engine finds in rows that are in no order yet."""
         with watch.working():
             streams = by_stream(self.layout, table)
-        for batches in abreast(streams, engine.batch_size):
+        for batches in abreast(streams, max(PIECE, engine.batch_size)):
             with watch.working():
                 columns = {name: self.layout.columns(name, rows) for name, rows in batches.items()}
                 found = list(self._shown(engine.push_all(columns)))

@@ -10,10 +10,11 @@ import socket
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import eddy
 from eddy.errors import EddyError
 from eddy.spark.internals import active_context, has_gateway
 from eddy.spark.java import java_home
@@ -37,6 +38,8 @@ DEFAULTS = {
     "spark.ui.showConsoleProgress": "false",
 }
 
+
+DAEMON, PATH = "spark.python.daemon.module", "spark.executorEnv.PYTHONPATH"
 
 _LOGGING = """\
 rootLogger.level = error
@@ -88,6 +91,8 @@ def session(master: str | None = None, name: str = "eddy", **conf: object) -> Sp
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={logging.as_uri()}",
         **{key: str(value) for key, value in conf.items()},
     }
+    if starts:
+        settings |= workers(master, settings)
     builder = SparkSession.builder.master(master).appName(name)
     for key, value in settings.items():
         builder = builder.config(key, value)
@@ -106,6 +111,33 @@ def _sockets(master: str, folder: Path) -> dict[str, str]:
         "spark.python.unix.domain.socket.enabled": "true",
         "spark.python.unix.domain.socket.dir": str(folder),
     }
+
+
+def workers(master: str, settings: Mapping[str, str]) -> dict[str, str]:
+    """Settings that have workers forked from a process with the library loaded, `eddy.spark.daemon`.
+
+    Only where they are on this machine and run this very Python, and nobody asks for a module of his own: not in the
+    settings given, nor where Spark reads others from.
+    """
+    python = {
+        settings.get(name, sys.executable) for name in ("spark.pyspark.python", "spark.pyspark.driver.python")
+    }
+    here = master.split("[")[0] == "local" and {*python, os.environ["PYSPARK_PYTHON"]} == {sys.executable}
+    if not here or DAEMON in settings or _configured(DAEMON):
+        return {}
+    home, path = str(Path(eddy.__file__).parents[1]), settings.get(PATH)
+    return {DAEMON: "eddy.spark.daemon", PATH: home if path is None else os.pathsep.join((home, path))}
+
+
+def _configured(setting: str) -> bool:
+    """Whether a setting is named in what Spark reads when it starts: arguments for it, and a file of defaults."""
+    if setting in os.environ.get("PYSPARK_SUBMIT_ARGS", ""):
+        return True
+    folder = os.environ.get("SPARK_CONF_DIR") or os.path.join(os.environ.get("SPARK_HOME", ""), "conf")
+    try:
+        return setting in Path(folder, "spark-defaults.conf").read_text()
+    except OSError:
+        return False
 
 
 @contextlib.contextmanager

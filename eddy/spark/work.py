@@ -6,10 +6,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import attrs
-import numpy as np
 import pyarrow as pa
 
-from eddy.intake.travel import EVENT
 from eddy.partition import Cell, Partitioning
 from eddy.results.result import Result
 from eddy.spark.layout import CELL, Layout
@@ -21,8 +19,12 @@ from eddy.spark.timeless import dropped
 LARGEST = 1 << 16
 """Results in one Arrow batch, at most."""
 
-BATCH = 1 << 14
-"""Events that an engine takes at once, if not said otherwise: in a partition rows come in bulk."""
+BATCH = 1 << 11
+"""Events that an engine takes at once, if not said otherwise. A cell may have a single key: in a batch that is much
+longer than its windows, all rows would be tried with each other while STAIRs still have holes."""
+
+PIECE = 1 << 14
+"""Events that an engine is given in one push, if its batches are no larger: in a partition rows come in bulk."""
 
 
 @attrs.frozen
@@ -44,7 +46,7 @@ class Job:
         yield from gathered(self._joined(batches, tally), self.schema)
 
     def _joined(self, batches: Iterator[pa.RecordBatch], tally: Tally | None) -> Iterator[pa.RecordBatch]:
-        watch, events, cell, bad = Stopwatch(), 0, None, 0
+        watch, cell, bad = Stopwatch(), None, 0
         rows = dict.fromkeys(self.layout.query.names, 0)
         parts: Iterator[tuple[int, Any, int]] = (
             self._blocks(batches, watch) if self.packed else self._in_order(batches, watch)
@@ -52,7 +54,8 @@ class Job:
         for number, part, without in parts:
             bad += without
             if cell is None:
-                cell = Cell(self.layout.query, self.partitioning, number, **self.options)
+                travels = bool(self.layout.marked)
+                cell = Cell(self.layout.query, self.partitioning, number, travels, **self.options)
             with watch.working():
                 arrived = (
                     {name: self.layout.columns(name, own) for name, own in part.items()}
@@ -60,11 +63,7 @@ class Job:
                     else self.layout.unpacked(part)
                 )
                 for name, columns in arrived.items():
-                    n = len(next(iter(columns.values())))
-                    rows[name] += n
-                    if not self.layout.query.timed:  # then any order will do
-                        columns[EVENT] = np.arange(events, events + n)
-                        events += n
+                    rows[name] += len(next(iter(columns.values())))
                 found = list(as_spark(cell.push(arrived), self.schema, self.signed))
             yield from found
         if cell is not None:
@@ -80,7 +79,7 @@ class Job:
             batch, bad = dropped(self.layout, batch, self.bad)
             if bad:
                 yield cell, batch.slice(0, 0), bad
-            for piece in pieces(batch, self.options["batch_size"]):
+            for piece in pieces(batch, max(PIECE, self.options["batch_size"])):
                 yield cell, piece, 0
 
     def _blocks(
@@ -93,12 +92,12 @@ class Job:
             streams = by_stream(self.layout, table)
         if bad:
             yield cell, {}, bad
-        for part in abreast(streams, self.options["batch_size"]):
+        for part in abreast(streams, max(PIECE, self.options["batch_size"])):
             yield cell, part, 0
 
 
 def pieces(batch: pa.RecordBatch, size: int) -> Iterator[pa.RecordBatch]:
-    """A batch in pieces that the engine takes at once, so that no more results are built than those bring."""
+    """A batch in pieces that the engine is given at once, so that no more results are built than those bring."""
     for start in range(0, batch.num_rows, size):
         yield batch.slice(start, size)
 

@@ -32,8 +32,10 @@ def test_the_whole_job_in_a_pipe():
     lines = done.stdout.splitlines()
     assert "flights 336,776, weather 26,115, planes 3,322, airports 1,458 rows" in lines
     assert lines[-1] == "An independent join by Spark SQL: 0 lost, 0 repeated or wrong."
-    gave = re.fullmatch(r"367,671 rows gave ([\d,]+) results in [\d.]+ s\.", lines[-2])
+    gave = re.fullmatch(r"367,671 rows gave ([\d,]+) results in [\d.]+ s and, warm, in [\d.]+ s\.", lines[-3])
     assert gave and int(gave[1].replace(",", "")) > 300_000
+    taken = r"Spark SQL took [\d.]+ s and, warm, [\d.]+ s\. In all engines: [\d.]+ s\."
+    assert re.fullmatch(taken, lines[-2])
     assert sum(bool(re.search(r"cell \d+: .* plan .*flights", line)) for line in lines) >= 2
     header = next(i for i, line in enumerate(lines) if line.startswith("flights.ts "))
     assert len(lines[header + 1 : header + 1 + FIRST]) == FIRST and "2013-01-01" in lines[header + 1]
@@ -57,8 +59,8 @@ def test_a_result_that_is_lost_or_repeated_is_noticed(monkeypatch, spark):  # no
     job = Flights(Plain(out), 2)
     honest = Flights._check
 
-    def tampered(self, query, frames, found):
-        honest(self, query, frames, found.limit(found.count() - 2).union(found.limit(1)))
+    def tampered(self, query, theirs, found):
+        honest(self, query, theirs, found.limit(found.count() - 2).union(found.limit(1)))
 
     monkeypatch.setattr(Flights, "_check", tampered)
     assert not job.run()
@@ -82,9 +84,11 @@ def test_in_a_terminal_there_are_bars(monkeypatch, spark):  # noqa: F811
     drawn = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", out.getvalue())
     for step in (
         "starting Spark",
+        "starting Python workers",
         "reading four feeds",
         "looking for heavy keys",
         "joining",
+        "joining by Spark SQL, again",
         "checking against Spark SQL",
     ):
         assert re.search(rf"✓ {step}", drawn), step

@@ -179,6 +179,10 @@ def test_explain_shows_shares_and_rows_sent():
         (lambda q: partition.Cell(q, partition.choose(q, 2), 2), "no cell 2"),
         (lambda q: partition.Cell(q, partition.choose(q, 2), 0, retractions=True), "withdraw"),
         (
+            lambda q: partition.Cell(q, partition.choose(q, 2), 0, travels=False),
+            "counts rows, so their numbers",
+        ),
+        (
             lambda q: partition.Cell(q, partition.choose(q, 2), 0).push({"A": {"x": [1]}}),
             "'__row' is missing",
         ),

@@ -41,27 +41,40 @@ def test_every_result_has_all_its_rows_in_exactly_one_cell(case, cells, kind, da
             assert dealt.owner(partitioning, result) in holding
 
 
+def alone(columns):
+    """A batch without what travels with its rows."""
+    return {name: values for name, values in columns.items() if not name.startswith("__")}
+
+
 @given(small_cases(migrations=0), st.integers(1, 16), st.sampled_from(KINDS), st.data())
 @few(0.3)
 def test_cells_give_together_what_one_engine_gives(case, cells, kind, data):
     """Each result comes from one cell, in the order of its latest event, under any plan, with global row numbers."""
     pick, dealt = Drawn(data.draw), Dealt(case)
     partitioning = chosen(dealt, cells, kind, pick)
+    by_event = partitioning.slices is not None and partitioning.slices.by == "event"
+    travels = bool(partition.counted(dealt.query)) or by_event or pick.chance(50)
     found = Counter()
     for number, streams in enumerate(dealt.sent(partitioning, pick)):
         options = {"batch_size": pick.choice([1, 3, 64, 4096]), "joins": case.joins}
         options |= {"migration": pick.choice(TECHNIQUES), "feedback": pick.choice(FEEDBACK)}
-        cell = partition.Cell(dealt.query, partitioning, number, plan=case.plan, **options)
+        cell = partition.Cell(dealt.query, partitioning, number, travels, plan=case.plan, **options)
         feed = sorted((dealt.events[name][row], name, row) for name, rows in streams.items() for row in rows)
+        numbers = {name: [row for _, other, row in feed if other == name] for name in dealt.query.names}
         latest = -1
         while feed:
             size = pick.integer(1, 60)
             here, feed = feed[:size], feed[size:]
             places = {name: [row for _, other, row in here if other == name] for name in dealt.query.names}
-            result = cell.push({name: dealt.columns(name, rows) for name, rows in places.items() if rows})
+            batches = {name: dealt.columns(name, rows) for name, rows in places.items() if rows}
+            if not travels:
+                batches = {name: alone(columns) for name, columns in batches.items()}
+            result = cell.push(batches)
             rows = row_tuples([result])
+            if not travels:  # the cell's own numbers; rows of one time go in the order of their streams
+                rows = [tuple(map(list.__getitem__, numbers.values(), one)) for one in rows]
             found.update(rows)
-            for one in rows:
+            for one in rows if travels else ():
                 event = max(dealt.events[n][r] for n, r in zip(dealt.query.names, one, strict=True))
                 assert latest <= event
                 latest = event
@@ -107,3 +120,25 @@ def test_a_cell_takes_a_push_without_rows():
                 len(cell.push({name: {"x": [7], partition.EVENT: [event], partition.ROW: [0], **marks}}))
             )
         assert found == [0, 0, 0, 0, 0, 1] and cell.statistics().events == 2
+
+
+def test_a_cell_whose_rows_bring_nothing_takes_the_fast_path(monkeypatch):
+    """Plain arrays are taken in by kernels, as an `Eddy` takes them; results and windows are the same."""
+    import eddy
+    from eddy.intake.intake import Intake
+
+    admit, admitted = Intake.admit, []
+    monkeypatch.setattr(Intake, "admit", lambda self, *given: admitted.append(1) or admit(self, *given))
+    stream = eddy.Stream({"ts": "int64", "x": "int64"}, window=eddy.Range(50))
+    query = eddy.Query({"A": stream, "B": stream}, where=["A.x = B.x"])
+    rows = {"ts": np.arange(1000), "x": np.arange(1000) % 7}
+    told = []
+    for travels in (True, False):
+        cell = partition.Cell(query, partition.choose(query, 1), 0, travels, batch_size=100)
+        parts = [
+            {n: {c: v[i : i + 500].copy() for c, v in rows.items()} for n in "AB"}
+            for i in range(0, 1000, 500)
+        ]
+        told.append((sum(len(cell.push(part)) for part in parts), cell.lows(), cell.statistics().events))
+        assert len(admitted) == 2, "the long way is for what travels"
+    assert told[0] == told[1]
