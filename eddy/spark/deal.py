@@ -48,7 +48,7 @@ def dealt(
 
 
 def dealt_in_python(layout: Layout, partitioning: Partitioning, union: DataFrame) -> DataFrame:
-    """The same by `Partitioning.deal` alone: as a streaming join does it, whose rows are in Python anyway."""
+    """Rows and their cells by `Partitioning.deal` alone, as in a streaming join, whose rows are in Python anyway."""
     if partitioning.cells == 1:
         return union.selectExpr("*", f"0 AS {quoted(CELL)}")
     job = pickled(Dealer(layout, partitioning))

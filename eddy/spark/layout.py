@@ -68,7 +68,7 @@ class Layout:
 
     @property
     def arrow(self) -> pa.Schema:
-        """The same in Arrow."""
+        """The schema of a row that travels in Arrow, its cell aside."""
         kinds = {"bigint": pa.int64(), "double": pa.float64(), "string": pa.string()}
         kinds["timestamp_ntz"] = pa.timestamp("us")
         fields = [pa.field(STREAM, pa.int8()), pa.field(TIME, kinds[self.slots[TIME]])]

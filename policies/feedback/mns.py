@@ -13,7 +13,7 @@ SHORTEST, LONGEST = 64, 4096
 """Batches that an edge rests: four times as many each time that it did not pay."""
 
 WORTH = 2.0
-"""Composites that are not made take no memory either: for that judging may take WORTH times what it spares."""
+"""Times what it spares that judging may take: composites that are not made take no memory either."""
 
 
 @frozen
