@@ -25,7 +25,7 @@ from policies.routing.thought import Thought
 from policies.routing.trial import Trials
 
 PAGE = Path(__file__).parent.parent / "docs" / "routing.md"
-COUNTS = (10, 16, 20, 40, 64, 130)
+COUNTS = (10, 20, 40, 64, 130)
 EVENTS = 4_000
 """Of a batch."""
 TURNS = 3

@@ -38,7 +38,8 @@ class Auto(Routing):
     turned over; sooner if the plan takes so much longer than it did that waiting would cost more than a thought and a
     change; and not before these can pay, since no plan can save more than this one takes. Thoughts that changed nothing
     make it less easily roused. Where nothing moves it thinks as often as the other half of ``overhead`` allows. Time is
-    the cost model's: by the clock no two runs would decide alike.
+    the cost model's, but where a change is judged: by the clock no two runs would decide alike. A thought is cut into
+    portions, each about as long as a batch.
 
     *What it thinks.* Fan-outs of pairs by index sampling, whether the plan joins them or not; composites of the plan
     itself as counted; the cheapest plan by dynamic programming over trees and orderings, and from there by keeping or
@@ -50,7 +51,12 @@ class Auto(Routing):
     When the windows have turned over the change is judged, by what is known of
     both plans by now. If it did not bring half of what was believed, twice the gain is asked for from then on, and the
     plan has to wait; and what it cost beyond what it brought is a loss. No change is made while losses are more than a
-    share of ``regret`` of all time. So there is a bound on what a wrong model, or a feed that mocks it, can cost: see
+    share of ``regret`` of all time.
+
+    *When it goes back.* Where the clock says that the change made things slower, by a share and by nanoseconds: see
+    `policies.routing.hindsight`. ``clock`` tells the seconds that batches took, from what the policy is shown.
+
+    So there is a bound on what a wrong model, or a feed that mocks it, can cost: see
     `policies.routing.account`.
     """
 
