@@ -144,17 +144,17 @@ def _restore(state: EngineState, saved: Saved, file: SnapshotFile) -> None:
 
 
 def _recall(state: EngineState, executor: PlanExecutor) -> PlanExecutor:
-    """Results that stand follow from the live rows, so they are made again from them. Returns who goes on."""
+    """Live results follow from the live rows, so they are made again from them. Returns who goes on."""
     query, lows = state.query, state.row_numbers.lows.copy()
     box = state.factory.box(state.plan, lows.tolist())
-    standing: list[Array] = [np.empty((0, len(query.names)), np.int64)]
+    live: list[Array] = [np.empty((0, len(query.names)), np.int64)]
     for batch in history(state.streams, lows):
         box.feed(batch)
         box.drain()
-        standing += [router.made(0)[1]() for router in box.router.routers]
+        live += [router.made(0)[1]() for router in box.router.routers]
     if not box.router.routers:  # a chain has no other way to learn of the rows
         executor = state.executor = box.router
         state.streams = [*box.streams]
-    standing.append(box.router.standing())
-    state.output.restore(np.concatenate(standing), state.streams)
+    live.append(box.router.standing())
+    state.output.restore(np.concatenate(live), state.streams)
     return executor
