@@ -65,12 +65,14 @@ class Weighed:
     classes: tuple[KeyClass, ...]
     sizes: dict[str, float]
     heavy: list[HeavyKey] = field(factory=list)
+    whole: frozenset[int] = frozenset()
+    """Classes, by their places, that are better not cut at all: their heavy keys have too much of the rows."""
 
     def dimensions(self, category: Sequence[int]) -> list[Dimension]:
-        """What each dimension covers; a class whose key is given covers nothing."""
+        """What each dimension covers; a class whose key is given, or that is not cut, covers nothing."""
         of_classes = [
-            frozenset() if fixed else frozenset(c.members)
-            for c, fixed in zip(self.classes, category, strict=True)
+            frozenset() if fixed or place in self.whole else frozenset(c.members)
+            for place, (c, fixed) in enumerate(zip(self.classes, category, strict=True))
         ]
         return of_classes + [frozenset((name,)) for name in self.names]
 
@@ -139,8 +141,27 @@ class Weighed:
             self.heavy.append(heavy)
             if len(self.categories()) > max(2, cells // 2):
                 self.heavy.pop()
-        if self.heavy and max(grid.load for grid in self.grids(cells)) > worst:
+        if self.heavy and self._load(cells) > worst:
             self.heavy = []
+        if self.heavy:
+            self._cut_others(cells, sample)
+
+    def _cut_others(self, cells: int, sample: Mapping[str, Mapping[str, Any]]) -> None:
+        """Cut other classes in the place of those with heavy keys, if there are such, and a cell then gets fewer rows.
+
+        With few cells a heavy key fills one by itself, where rows are cut evenly by another class.
+        """
+        heavy, whole, load = self.heavy, self.whole, self._load(cells)
+        self.heavy, self.whole = [], whole | {item.place for item in heavy}
+        of_rows = self.plain(cells).shares[len(self.classes) :]
+        if all(share == 1 for share in of_rows):
+            self.find_heavy(cells, sample)
+        if any(share > 1 for share in of_rows) or self._load(cells) >= load:
+            self.heavy, self.whole = heavy, whole
+
+    def _load(self, cells: int) -> float:
+        """Rows that the fullest cell gets, estimated."""
+        return max(grid.load for grid in self.grids(cells))
 
 
 def _others(plain: Shares, dimensions: list[Dimension], name: str, place: int) -> int:

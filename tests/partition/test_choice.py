@@ -247,3 +247,18 @@ def test_the_estimate_is_what_is_sent(kind, width, sampled, nulls):
     assert f"estimated: {found.sent:,.0f} rows sent" in found.explain()
     if sampled == "ABC":
         assert 0.5 < found.load / np.bincount(cells).max() < 2
+
+
+def test_where_a_heavy_key_would_fill_a_cell_another_class_is_cut():
+    """Half of the rows have one key of a class that two large streams have; another class cuts them evenly."""
+    columns = {"A": {"k": "int64", "t": "int64"}, "B": {"k": "int64"}, "C": {"t": "int64"}}
+    made = query(columns, ["A.k = B.k", "A.t = C.t"])
+    n = np.arange(1000)
+    sample = {"A": {"k": np.where(n % 10 < 6, 7, n), "t": n}, "B": {"k": n}, "C": {"t": n}}
+    rows = {"A": 100_000, "B": 10_000, "C": 5_000}
+    chosen = partition.choose(made, 2, rows, sample)
+    assert chosen.weighed.heavy == [] and chosen.load < 65_000
+    places, cells = chosen.deal("A", sample["A"])
+    assert len(places) == 1000 and abs(int(np.count_nonzero(cells)) - 500) < 100
+    many = partition.choose(made, 16, rows, sample)
+    assert many.cells == 16 and many.load < chosen.load / 4
