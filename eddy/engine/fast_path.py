@@ -36,7 +36,7 @@ class FastPath:
         self._tables: PushTables | None = None
         self._wait = 0
         """Pushes until it is worth a look whether the engine is in its ordinary state."""
-        self._never = not OPEN or not _is_plain(state)
+        self._never = not is_plain(state)
 
     def push(self, batches: Mapping[str, Any]) -> Result | None:
         """The results of a push; None, and nothing has changed, if it must take the long way."""
@@ -145,10 +145,11 @@ def _handles(tables: PushTables, batches: Mapping[str, Any]) -> tuple[list[int] 
     return (handles if len(held) == len(batches) else None), held
 
 
-def _is_plain(state: EngineState) -> bool:
+def is_plain(state: EngineState) -> bool:
     """Whether a query, and what is asked of its results, leaves nothing to do but to join arrays as they are."""
     return (
-        not state.output.signed
+        OPEN
+        and not state.output.signed
         and state.output.number is None
         and state.budget is None
         and state.intake.is_plain
