@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 from typing import TYPE_CHECKING, Any
 
-from eddy.progress import Waiting
-
-with Waiting("Compiling the kernels of joins, once: about a minute"):
+if TYPE_CHECKING:
+    from eddy import spark as spark
     from eddy.compiling import compile_kernels
     from eddy.engine.eddy import Eddy
     from eddy.errors import (
@@ -36,9 +36,6 @@ with Waiting("Compiling the kernels of joins, once: about a minute"):
         TrackStatistics,
     )
     from eddy.steering.decisions import Decision
-
-if TYPE_CHECKING:
-    from eddy import spark as spark
 
 __version__ = "0.1.0"
 
@@ -79,10 +76,30 @@ def __dir__() -> list[str]:
     return sorted([*__all__, "__version__", "spark"])
 
 
-def __getattr__(name: str) -> Any:
-    """`eddy.spark` is loaded when it is first used: it needs PySpark, and nothing else does."""
-    if name == "spark":
-        import importlib
+_HOMES = {
+    "Aggregate": "query.own_aggregate",
+    "Decision": "steering.decisions",
+    "Eddy": "engine.eddy",
+    "Explanation": "inspect.explanation",
+    "Query": "query.query",
+    "Result": "results.result",
+    "Stream": "query.query",
+    "compile_kernels": "compiling",
+    "predicate": "query.predicate",
+    "sql": "query.sql",
+    **dict.fromkeys(("Range", "Rows", "Tumbling", "Unbounded"), "query.windows"),
+    **{name: "errors" for name in __all__ if name.endswith(("Error", "Warning"))},
+    **{name: "statistics" for name in __all__ if name.endswith("Statistics")},
+}
+"""In which module each name is."""
 
-        return importlib.import_module("eddy.spark")
+
+def __getattr__(name: str) -> Any:
+    """Names and rooms are loaded when they are first used: an import takes no time. `eddy.spark` needs PySpark."""
+    if name in _HOMES:
+        value = getattr(importlib.import_module(f"eddy.{_HOMES[name]}"), name)
+        globals()[name] = value
+        return value
+    if not name.startswith("_") and importlib.util.find_spec(f"eddy.{name}") is not None:
+        return importlib.import_module(f"eddy.{name}")
     raise AttributeError(f"module 'eddy' has no attribute {name!r}")

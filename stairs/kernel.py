@@ -1,75 +1,22 @@
-"""How kernels are compiled: once, at import, into Numba's cache on disk."""
+"""How kernels are compiled: once, when they are first needed, into Numba's cache on disk."""
 
 from __future__ import annotations
 
 import contextlib
-import functools
 import gc
-import hashlib
-import re
 from collections.abc import Callable, Iterator
-from operator import attrgetter
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 import numba as nb
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.registry import CPUDispatcher
 
-OURS = {Path(__file__).parent.name, "policies", "eddy"}
-"""The packages whose modules may hold pieces of kernels."""
+from stairs.kernel_cache import KernelCache
 
-if not Path(__file__).is_file():  # stamps are made of the sources, and what is compiled is kept beside them
-    raise ImportError(
-        f"Eddy does not run out of an archive ({Path(__file__).parent.parent}): its kernels are kept in files beside "
-        "its sources. Install the wheel instead; with Spark, leave it out of --py-files: the driver ships the library."
-    )
-
-
-_HOME = Path(__file__).parents[1]
-_IMPORT = re.compile(
-    rb"^from +(?P<package>[\w.]+) +import +(?P<names>\([^)]*\)|[^\n]*)|^import +(?P<module>[\w.]+)",
-    re.MULTILINE,
-)
-
-
-@functools.cache
-def sources(path: Path) -> frozenset[Path]:
-    """A module of ours and all modules of ours that it imports, directly or not, when it is loaded."""
-    found, left = set(), [path]
-    while left:
-        here = left.pop()
-        if here not in found:
-            found.add(here)
-            left += _read(here)[1]
-    return frozenset(found)
-
-
-@functools.cache
-def _read(path: Path) -> tuple[bytes, tuple[Path, ...]]:
-    """The digest of a module, and the modules of ours that it imports.
-
-    They are read off the lines that begin with an import; what is imported for types only, or within a function, is no
-    part of a kernel.
-    """
-    text, found = path.read_bytes(), []
-    for line in _IMPORT.finditer(text):
-        package = (line["package"] or line["module"]).decode()
-        if package.split(".")[0] not in OURS:
-            continue
-        place = _HOME.joinpath(*package.split("."))
-        named = [place / f"{name}.py" for name in re.findall(r"\w+", (line["names"] or b"").decode())]
-        modules = [file for file in named if file.is_file()]
-        found += modules or [f for f in (place.with_suffix(".py"), place / "__init__.py") if f.is_file()]
-    return hashlib.sha256(text).digest(), tuple(found)
-
-
-@functools.cache
-def fingerprint(path: Path) -> tuple[str, int]:
-    """One value for all sources that the kernels of a module depend on, in place of Numba's stamp of one file.
-
-    Kernels inline each other across files. Numba looks at the file of the cached function only, so after a change
-    in another file it would go on with a kernel that hashes or lays out records in the old way.
-    """
-    return hashlib.sha256(b"".join(_read(source)[0] for source in sorted(sources(path)))).hexdigest(), 0
+known: dict[str, Any] = {}
+"""Every kernel of the modules that are loaded, by the names of its module and of its function."""
 
 
 def kernel(
@@ -78,54 +25,117 @@ def kernel(
     makes_arrays: bool = False,
     **options: Any,
 ) -> Callable[[Callable[..., Any]], Any]:
-    """Compile a function for exactly one signature, without the interpreter lock, cached on disk.
+    """A function that is compiled for exactly one signature, without the interpreter lock, cached on disk.
 
-    What is cached holds while no source that its module depends on changes (`fingerprint`); ``options`` go to Numba.
+    That happens when it is first called, or when a kernel that calls it is compiled: see `Pending`. What is cached
+    holds while no source that its module depends on changes (`kernel_cache.fingerprint`); ``options`` go to Numba.
 
     Unless it ``makes_arrays`` (or views of memory), a kernel does not count references either: Numba would do so
     within loops, around every piece that is given an array, and a record copied by one took seven times as long.
 
     ``name``: for functions that are made several times over with other constants. Each must have a name of its own:
-    Numba keeps functions of one name in one index, and processes that write to it at the same time can mix them up.
+    Numba keeps functions of one name in one index.
     """
 
-    def compiled(function: Callable[..., Any]) -> Any:
+    def pending(function: Callable[..., Any]) -> Any:
         if name is not None:
             function.__name__ = function.__qualname__ = name
         wrapped = {"nogil": True, "boundscheck": False, "no_cfunc_wrapper": True}  # C calls no kernel
-        dispatcher = nb.njit(**wrapped, _nrt=makes_arrays, **options)(function)
-        dispatcher.enable_caching()
-        cache = _cache(dispatcher)
-        vars(_cache_file(cache)).update(_source_stamp=fingerprint(Path(function.__code__.co_filename)))
-        with _alone(Path(cache.cache_path)), _uncollected():
-            dispatcher.compile(signature)
-        dispatcher.disable_compile()
+        dispatcher: Any = nb.njit(**wrapped, _nrt=makes_arrays, **options)(function)
+        dispatcher.__class__ = Pending
+        dispatcher.declared = signature
+        known[name_of(dispatcher)] = dispatcher
         return dispatcher
 
-    return compiled
+    return pending
 
 
-_cache, _cache_file, _index_path = map(attrgetter, ("_cache", "_cache_file", "_index_path"))
-"""Numba's cache of a function, its file on disk, and where that is: there are no public names for them."""
+class Pending(CPUDispatcher):  # type: ignore[misc]  # Numba has no types
+    """A kernel that nobody has needed so far.
+
+    It is compiled, or taken from the cache, when it is first called, or when a kernel that calls it is compiled. From
+    then on it is one of Numba's own dispatchers, so that a call costs no more than any other.
+    """
+
+    declared: Any
+    """Its one signature."""
+
+    @property
+    def cache(self) -> KernelCache:
+        """What is on disk of it."""
+        found = vars(self)["_cache"]
+        if not isinstance(found, KernelCache):
+            found = self._cache = KernelCache(self.py_func)
+        return found
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether it is in the cache."""
+        return self.cache.has(self.declared, self.targetctx)
+
+    def compile(self, sig: Any = None) -> Any:
+        """Compile it for its own signature, whatever a caller has at hand: that is converted, or refused.
+
+        The order of the two locks matters: a thread that waits for another process has the compiler to itself.
+        """
+        with global_compiler_lock:
+            if isinstance(self, Pending):  # no other thread was quicker
+                with self.cache.alone(), _uncollected():
+                    super().compile(self.declared)
+                self.disable_compile()
+                self.__class__ = CPUDispatcher
+        return next(iter(self.overloads.values())).entry_point
+
+    def try_compile(self) -> bool:
+        """Compile it, unless another process is about to: then it is False at once."""
+        with global_compiler_lock, self.cache.try_alone() as granted:
+            if granted:
+                self.compile()
+        return granted
+
+    def __call__(self, *args: Any) -> Any:
+        self.compile()
+        return self(*args)
 
 
-def index_path(value: object) -> Path | None:
-    """Where the index of a kernel is in Numba's cache; None if it is no kernel."""
-    cache: Any = getattr(value, "_cache", None)
-    return Path(_index_path(_cache_file(cache))) if hasattr(cache, "_cache_file") else None
+def name_of(kernel: Any) -> str:
+    """What it is called in `known`."""
+    return f"{kernel.py_func.__module__}.{kernel.py_func.__qualname__}"
 
 
-@contextlib.contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """One process at a time: a second one waits while the first compiles, and then finds it in the cache."""
-    with contextlib.ExitStack() as stack:
-        with contextlib.suppress(ImportError, OSError):  # no such locks here, or nowhere to write
-            import fcntl
+def index_of(kernel: Any) -> Path:
+    """Where the index of a kernel is in Numba's cache."""
+    cache: KernelCache = kernel.cache if isinstance(kernel, Pending) else vars(kernel)["_cache"]
+    return cache.index
 
-            folder.mkdir(parents=True, exist_ok=True)
-            lock = stack.enter_context(open(folder / ".compiling", "w"))
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+
+def called_by(kernel: Any) -> tuple[list[Any], int]:
+    """The kernels that a kernel calls, and how long it is, in bytes of Python's code, with the parts that it takes in.
+
+    They are found by their names, so one that stands in a module or a table may be missed: it is compiled with its
+    caller then.
+    """
+    found: list[Any] = []
+    size, left, seen = 0, [kernel], {id(kernel)}
+    while left:
+        function = left.pop().py_func
+        for code in _codes(function.__code__):
+            size += len(code.co_code)
+            cells = [cell.cell_contents for cell in function.__closure__ or () if cell != type(cell)()]
+            values = [function.__globals__.get(name) for name in code.co_names]
+            for value in (*cells, *values):
+                if isinstance(value, CPUDispatcher) and id(value) not in seen:
+                    seen.add(id(value))
+                    (found if name_of(value) in known else left).append(value)
+    return found, size
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    """The code of a function and of those within it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _codes(constant)
 
 
 @contextlib.contextmanager

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from eddy.access import Access
+from eddy.compiling import ready
 from eddy.engine.factory import Factory
 from eddy.engine.fast_path import FastPath
 from eddy.engine.forks import watch
+from eddy.engine.needs import kernels_of
 from eddy.faults import Faults, Guarded
 from eddy.inspect.history import History
 from eddy.intake.intake import Intake
@@ -56,6 +58,7 @@ def build(
     if share is not None and state.executor.routers:  # a set difference is never cut into parts
         state.output.number = lambda rows: numbers_in_whole(state.streams, rows)
     state.changes = Migrations(state)
+    ready(kernels_of(state))
     return state
 
 

@@ -43,7 +43,7 @@ class FastPath:
         self._tables: PushTables | None = None
         self._wait = 0
         """Pushes until it is worth a look whether the engine is in its ordinary state."""
-        self._never = not OPEN or not _is_plain(state)
+        self._never = not is_plain(state)
 
     def push(self, batches: Mapping[str, Any]) -> Taken | None:
         """Take a push in; None, and nothing has changed, if it must take the long way."""
@@ -189,9 +189,9 @@ def _handles(
     return (handles if len(held) == len(batches) else None), held
 
 
-def _is_plain(state: EngineState) -> bool:
+def is_plain(state: EngineState) -> bool:
     """Whether a query, and what is asked of its results, leaves nothing to do but to join arrays as they are."""
-    return state.output.number is None and state.budget is None and state.intake.is_plain
+    return OPEN and state.output.number is None and state.budget is None and state.intake.is_plain
 
 
 def _tables_of(state: EngineState) -> PushTables | None:

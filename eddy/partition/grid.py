@@ -146,7 +146,7 @@ class Weighed:
         if self.heavy:
             self._cut_others(cells, sample)
 
-    def _cut_others(self, cells: int, sample: Mapping[str, Mapping[str, Any]]) -> None:
+    def _cut_others(self, cells: int, sample: Sample) -> None:
         """Cut other classes in the place of those with heavy keys, if there are such, and a cell then gets fewer rows.
 
         With few cells a heavy key fills one by itself, where rows are cut evenly by another class.

@@ -18,12 +18,11 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 from eddy.compiling import compile_kernels
 from eddy.spark.report import Tally
-from stairs.kernel import index_path
+from stairs.kernel import index_of, known
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -88,26 +87,16 @@ def _sources() -> Iterator[tuple[str, Path]]:
 def _kernels() -> Iterator[tuple[str, Path]]:
     """The files of Numba's cache, under the names that they have beside the sources."""
     homes = dict(_homes())
-    seen: set[Path] = set()
-    for module in [m for name, m in list(sys.modules.items()) if name.split(".")[0] in homes]:
-        for source, index in _caches(module):
-            package = next((name for name, home in homes.items() if home in source.parents), None)
-            if package is None or index in seen:
-                continue
-            seen.add(index)
-            beside = Path(package) / source.parent.relative_to(homes[package]) / "__pycache__"
-            stem = index.name.removesuffix(".nbi")
-            for path in index.parent.iterdir():
-                if path.name.startswith(stem) and path.suffix in KERNELS:
-                    yield (beside / path.name).as_posix(), path
-
-
-def _caches(module: ModuleType) -> Iterator[tuple[Path, Path]]:
-    """For the kernels that a module has, wherever they were made: their source, and their index in Numba's cache."""
-    for value in vars(module).values():
-        index = index_path(value)
-        if index is not None:
-            yield Path(value.py_func.__code__.co_filename), index
+    for kernel in known.values():
+        source, index = Path(kernel.py_func.__code__.co_filename), index_of(kernel)
+        package = next((name for name, home in homes.items() if home in source.parents), None)
+        if package is None:
+            continue
+        beside = Path(package) / source.parent.relative_to(homes[package]) / "__pycache__"
+        stem = index.name.removesuffix("nbi")
+        for path in index.parent.iterdir():
+            if path.name.startswith(stem) and path.suffix in KERNELS:
+                yield (beside / path.name).as_posix(), path
 
 
 def sent(job: bytes, archive: str | None, tally: Tally | None = None) -> Callable[..., Iterator[object]]:

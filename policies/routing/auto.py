@@ -134,7 +134,12 @@ class Auto(Routing):
         self.account, self._attention, self._trials = self._opened(), self._awake(), Trials()
 
     def wants(self, glance: Glance) -> bool:
-        """Whether to look closer. Thoughts are worked at here: until one is done, no view is needed."""
+        """Whether to look closer. Thoughts are worked at here: until one is done, no view is needed.
+
+        Two streams have one plan: there is nothing to choose, nor to sample.
+        """
+        if len(glance.arrivals) < 3:
+            return False
         if not self._filled:
             before = self._arrived or (0,) * len(glance.arrivals)
             self._arrived = tuple(map(sum, zip(before, glance.arrivals, strict=True)))

@@ -15,14 +15,15 @@ from eddy.spark.ship import archive
 ROOT = Path(__file__).parents[2]
 
 FRESH = """
-import json, os, sys
+import importlib, json, os, sys
 sys.path.insert(0, sys.argv[1])
 import eddy.spark
-eddy.compile_kernels()
-ours = [m for name, m in sys.modules.items() if name.split(".")[0] in ("eddy", "policies", "stairs")]
-found = {id(v): v for m in ours for v in vars(m).values() if hasattr(getattr(v, "_cache", None), "_cache_file")}
-compiled = [kernel.py_func.__qualname__ for kernel in found.values() if sum(kernel.stats.cache_misses.values())]
-print(json.dumps([os.path.dirname(os.path.dirname(eddy.__file__)), len(found), compiled]))
+from eddy.compiling import WITH_KERNELS, is_stored
+from stairs.kernel import known
+for name in WITH_KERNELS:
+    importlib.import_module(name)
+missing = [name for name, kernel in known.items() if not is_stored(kernel)]
+print(json.dumps([os.path.dirname(os.path.dirname(eddy.__file__)), len(known), missing]))
 """
 
 JOB = """
