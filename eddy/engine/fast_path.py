@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from numpy import ndarray
 
-from eddy.fast.tables import SEGMENT, PushTables, RouterTables
+from eddy.fast.router_tables import RouterTables
+from eddy.fast.tables import SEGMENT, PushTables
 from eddy.intake.columns import plain_columns
 from eddy.intake.intake import Arrivals
 from eddy.query.query import Query

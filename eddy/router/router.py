@@ -16,6 +16,7 @@ from eddy.router.beginning import Beginning
 from eddy.router.chunks import chunks
 from eddy.router.executor import Executor, Made, PlanExecutor
 from eddy.router.filler import Filler
+from eddy.router.pace import Pace
 from eddy.router.reading import reading, reading_events
 from eddy.router.runner import Runner
 from eddy.router.sequence import KernelSequence, can_run_in_kernels
@@ -33,12 +34,6 @@ from stairs.program_kernels import MATCHED, run
 
 if TYPE_CHECKING:
     from eddy.feedback.suspension import Suspension
-
-
-SLOW = 65_536
-"""What a batch costs in Python, in entries that could be passed instead."""
-SLOW_LEAST, SLOW_FIRST, SLOW_MOST = 64, 512, 65_536
-"""Events of such a batch: at the least, to begin with, at the most."""
 
 
 class Router(Tracks, PlanExecutor):
@@ -61,8 +56,7 @@ class Router(Tracks, PlanExecutor):
         self._whole = True
         """Whether no STAIR had holes when the batch began: until it is over none gets some."""
         self._kernels: KernelSequence | None = None
-        self._pace = SLOW_FIRST
-        """Events that are best given at a time where Python takes them in."""
+        self._pace = Pace()
 
     @property
     def matches_made(self) -> int:
@@ -141,7 +135,7 @@ class Router(Tracks, PlanExecutor):
             kernels.take_in(batch, ring)
 
     def longest(self, events: int) -> int:
-        return events if self.kernels is not None else min(events, self._pace)
+        return events if self.kernels is not None else min(events, self._pace.events)
 
     def begin(
         self, floor: NDArray[np.int32], low_rows: NDArray[np.int64], next_rows: NDArray[np.int64], ring: int
@@ -194,15 +188,7 @@ class Router(Tracks, PlanExecutor):
             self.composites_made += tracks[-1].made()
         if suspension is not None:
             suspension.done(len(marks))
-        self._keep_pace(len(marks), self.prober.cursor.item(MISSED) - missed)
-
-    def _keep_pace(self, events: int, missed: int) -> None:
-        """A batch is done that has passed ``missed`` entries in vain, which grow with the square of its events: the
-        next should be so long that they take about as long as what Python does for a batch (see `sequence_kernels`)."""
-        if 4 * missed < SLOW and events >= self._pace:
-            self._pace = min(2 * self._pace, SLOW_MOST)
-        while missed > 2 * SLOW and self._pace > SLOW_LEAST:
-            self._pace, missed = self._pace // 2, missed // 4
+        self._pace.note(len(marks), self.prober.cursor.item(MISSED) - missed)
 
     # -- what it has made ------------------------------------------------------------------------------------------
 
