@@ -98,10 +98,9 @@ def copy_bytes(typingctx: Any, to: Any, start: Any, count: Any) -> Any:
 
 @part
 def part_of(start, stop, after, upto):
-    """The entries that a join takes of start..stop, rounded to the nearest. Parts that follow each other leave none
-    out."""
-    count, half = stop - start, WHOLE >> 1
-    return start + ((count * after + half) >> WHOLE_BITS), start + ((count * upto + half) >> WHOLE_BITS)
+    """The entries that a join takes of start..stop. Parts that follow each other leave none out."""
+    count = stop - start
+    return start + ((count * after) >> WHOLE_BITS), start + ((count * upto) >> WHOLE_BITS)
 
 
 @part
