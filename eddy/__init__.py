@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os.path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -38,6 +39,15 @@ if TYPE_CHECKING:
     from eddy.steering.decisions import Decision
 
 __version__ = "0.1.0"
+
+if not os.path.isfile(
+    __file__
+):  # stamps of kernels are made of the sources, and what is compiled is kept beside them
+    raise ImportError(
+        f"Eddy does not run out of an archive ({os.path.dirname(os.path.dirname(__file__))}): its kernels are kept in "
+        "files beside its sources. Install the wheel instead; with Spark, leave it out of --py-files: the driver ships "
+        "the library."
+    )
 
 __all__ = [
     "Aggregate",

@@ -16,13 +16,6 @@ from numba.core.caching import FunctionCache, IndexDataCacheFile
 OURS = {Path(__file__).parent.name, "policies", "eddy"}
 """The packages whose modules may hold pieces of kernels."""
 
-if not Path(__file__).is_file():  # stamps are made of the sources, and what is compiled is kept beside them
-    raise ImportError(
-        f"Eddy does not run out of an archive ({Path(__file__).parent.parent}): its kernels are kept in files beside "
-        "its sources. Install the wheel instead; with Spark, leave it out of --py-files: the driver ships the library."
-    )
-
-
 _HOME = Path(__file__).parents[1]
 _IMPORT = re.compile(
     rb"^from +(?P<package>[\w.]+) +import +(?P<names>\([^)]*\)|[^\n]*)|^import +(?P<module>[\w.]+)",

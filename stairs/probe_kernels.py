@@ -149,18 +149,19 @@ def probing(own: int, other: int, ordered: bool) -> Any:
                     write_rows(orec, o, srec, s, trec, t, place, shape, own, other)
                     put(oevents, tail - obase, latest)
                     tail += np.int64(match)
-                    steps += 1
-                    missed += np.int64((~older & np.int32(1)) & ~np.int32(match))
+                    missed -= np.int64(~older & np.int32(np.int32(match) - np.int32(1)))
                     # The ids of a leaf are its rows, in order: there the first dead row ends the chain.
                     alive = np.int32(found - tlow)
                     if ordered and targets == 1:
                         alive |= np.int32(found - floor)
                     if not few or alive < 0 or tail == end:
                         break
+                    steps += 1
                 put(waiting, left, np.int32(offset))
                 put(waiting, second + left, found)
                 left += np.int64(alive >= 0)
                 a += 1
+            steps += a
             active = close_up(waiting, left, a, active)
         cursor[0], cursor[2], ometa[TAIL] = i, 0, tail
         cursor[STEPS] += steps

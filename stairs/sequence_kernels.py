@@ -36,7 +36,7 @@ from stairs.sequence import (
     source_of,
 )
 
-FIXED, EACH = 64, 16
+FIXED, EACH = 256, 64
 """What a portion costs by itself, and for each instruction of the plan: candidates that could be looked at instead."""
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import struct
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pyspark
@@ -47,8 +49,9 @@ def test_workers_have_the_library_and_its_kernels_before_their_first_task(spark)
 
 
 @pytest.fixture
-def daemon(tmp_path):
+def daemon():
     """The daemon as Spark starts it, with the archives first in its path, and a way to connect to it."""
+    sockets = tempfile.mkdtemp()  # the address of a socket has 107 characters at the most
     archives = [str(path) for path in LIBRARIES.glob("*.zip")]
     process = subprocess.Popen(
         [sys.executable, "-m", "eddy.spark.daemon", "pyspark.worker"],
@@ -56,7 +59,7 @@ def daemon(tmp_path):
             **os.environ,
             "PYTHONPATH": os.pathsep.join([*archives, str(ROOT)]),
             "PYTHON_UNIX_DOMAIN_ENABLED": "true",
-            "PYTHON_WORKER_FACTORY_SOCK_DIR": str(tmp_path),
+            "PYTHON_WORKER_FACTORY_SOCK_DIR": sockets,
             "PYTHON_DAEMON_KILL_WORKER_ON_FLUSH_FAILURE": "1",
             "SPARK_REUSE_WORKER": "1",
         },
@@ -79,6 +82,7 @@ def daemon(tmp_path):
     finally:
         process.kill()
         process.wait()
+        shutil.rmtree(sockets, ignore_errors=True)
 
 
 @pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="there are no Unix sockets here")
