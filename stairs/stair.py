@@ -241,7 +241,7 @@ class Stair(Ring):
         """Fill those of the keys that are holes; how many there were."""
         if self.holes is None or len(keys) == 0:
             return 0
-        return self._fill(self.holes.demand(keys))
+        return self._fill(self.holes.demand(np.asarray(keys, np.int64)))
 
     def demote(self, keys: Keys) -> None:
         """Turn filled keys into holes: their composites go, and come back when somebody asks for them."""
@@ -249,6 +249,7 @@ class Stair(Ring):
             raise ValueError("a leaf has no holes: its rows are what holes are filled from")
         if self.forewarned is not None:
             self.forewarned()
+        keys = np.asarray(keys, np.int64)
         keys = keys[self.carrier.present(keys)]  # a key without a row is filled by definition
         if self.holes is None:
             self.holes = Holes(self.carrier, self.carrier.low)
@@ -266,7 +267,7 @@ class Stair(Ring):
         """Fill up to ``budget`` holes, newest rows first; notices when none is left. How many were filled."""
         if self.holes is None:
             return 0
-        filled = self._fill(self.holes.settle(budget))
+        filled = self._fill(self.holes.settle(max(0, int(budget))))
         self.close_if_done()
         return filled
 

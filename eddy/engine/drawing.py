@@ -146,6 +146,8 @@ def draw(state: EngineState, arrivals: Arrivals, max_rows: int) -> Generator[Any
     signed, primed, worked = state.output.signed, False, False
     try:
         for piece in pieces:
+            if primed:
+                state.steering.decide(between=True)
             worked = signed
             whole = process(state, piece, results=signed)
             if not primed:

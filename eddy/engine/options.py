@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import operator
+from numbers import Real
 from typing import Any
 
 from eddy.checks import bytes_of, choice, flag, seed_number, whole
@@ -38,6 +39,7 @@ def checked(query: Any, plan: Any = None, **given: Any) -> Options:
     advise = flag("advise", given["advise"])
     routing = given["routing"]
     own = usual_routing(plan, advise) if routing is None else policy("routing", routing, Routing, None)
+    check_routing(own)
     technique = policy("migration", given["migration"], Migration, usual_technique(query, own, advise))
     feedback = policy("feedback", given["feedback"], Feedback, NoFeedback())
     retractions = flag("retractions", given["retractions"])
@@ -99,6 +101,18 @@ def policy(what: str, value: Any, kind: type, default: Any) -> Any:
             f"copied ({type(error).__name__}: {error}): give it a method __deepcopy__(self, memo), which may return "
             "self where the policy is given to one engine only"
         ) from error
+
+
+def check_routing(routing: Routing) -> None:
+    """Refuse a policy that does not say when it is to be asked in a way that can be followed."""
+    name, work = type(routing).__name__, routing.work
+    if routing.period is not None:
+        whole(f"period of the routing policy {name}", routing.period)
+    numbers = isinstance(work, tuple) and len(work) == 2 and all(isinstance(n, Real) for n in work)
+    if work is not None and not numbers:
+        raise EddyError(
+            f"work of the routing policy {name} must be None or two numbers, (matches, matches an event), not {work!r}"
+        )
 
 
 def usual_routing(plan: str | None, advise: bool) -> Routing:

@@ -136,6 +136,7 @@ def _piece(state: EngineState, piece: Arrivals, between: bool) -> Result:
 def _rest(state: EngineState, pieces: list[Arrivals]) -> Iterator[Result]:
     """The results of what is left of a push."""
     for piece in pieces:
+        state.steering.decide(between=True)
         part = process(state, piece)
         if not state.output.signed:
             part.contents.rows()

@@ -104,7 +104,10 @@ class Arrivals:
 
 def _between(part: Part, start: int, stop: int) -> Part:
     """The rows of the events from ``start`` to ``stop``, which are counted from ``start``."""
-    low, high = np.searchsorted(part.events, (start, stop)).tolist()
+    bounds = np.array(
+        (start, stop), part.events.dtype
+    )  # of another type, all events would be converted first
+    low, high = part.events.searchsorted(bounds).tolist()
     here = part.take(slice(low, high))
     here.events = here.events - np.int32(start)
     return here

@@ -8,6 +8,7 @@ from typing import Any
 import numba
 import numpy as np
 from attrs import define, field, frozen
+from numba.core import ir
 
 from eddy.errors import QueryError
 from eddy.query.expressions import Expression, Get, Reference
@@ -61,6 +62,10 @@ class _Kernel:
         return _Kernel, (self.function, self.types)
 
 
+RAISES = (ir.Raise, ir.StaticRaise, ir.DynamicRaise)
+"""Lines of a function, as Numba has them, that raise an error."""
+
+
 def _compile(function: Callable[..., Any], types: tuple[ColumnType, ...]) -> Any:
     name = getattr(function, "__name__", repr(function))
     plain = getattr(function, "py_func", function)
@@ -69,6 +74,11 @@ def _compile(function: Callable[..., Any], types: tuple[ColumnType, ...]) -> Any
         jitted = numba.njit(plain)
         jitted.compile(signature)
         returned = jitted.overloads[signature].signature.return_type
+        typed = jitted.overloads[signature].type_annotation
+        if any(isinstance(line, RAISES) for block in typed.blocks.values() for line in block.body):
+            raise QueryError(
+                f"the predicate {name} raises an error, which would stop a batch half-way: let it return False"
+            )
         if not isinstance(returned, (numba.types.Boolean, numba.types.Integer)):
             raise QueryError(f"the predicate {name} must return True or False, but returns {returned}")
         vectorize: Any = numba.vectorize
@@ -107,10 +117,11 @@ class Call(Expression):
         valid: Array | None = None
         for column in columns:
             valid = both(valid, column.valid)
-        if valid is None or valid.all():
-            return Column(np.asarray(self._kernel.run(*(column.values for column in columns))), valid)
-        values = np.zeros(len(valid), bool)
-        values[valid] = self._kernel.run(*(column.values[valid] for column in columns))
+        with np.errstate(all="ignore"):  # a division by zero is infinite or NaN, whatever numpy is told to do
+            if valid is None or valid.all():
+                return Column(np.asarray(self._kernel.run(*(column.values for column in columns))), valid)
+            values = np.zeros(len(valid), bool)
+            values[valid] = self._kernel.run(*(column.values[valid] for column in columns))
         return Column(values, valid)
 
     def __str__(self) -> str:

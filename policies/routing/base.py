@@ -26,9 +26,10 @@ class Routing(ABC):
     """Looks at a view of the engine every ``period`` events and may name a better plan.
 
     A subclass sets ``period``, without which it is never asked, and writes `choose`; `docs/extending.md` has one. The
-    engine owns the clock and the change: a policy only decides, between two pushes. It must give the same answers for
-    the same views and seed, and may keep what it learned in its own attributes; an engine works with a deep copy of it.
-    An error that it raises is raised by the push as `PolicyError`, and nothing of that push was taken in.
+    engine owns the clock and the change: a policy only decides, between two pushes or in the middle of a large one. It
+    must give the same answers for the same views and seed, and may keep what it learned in its own attributes; an
+    engine works with a deep copy of it. An error that it raises is raised by the push as `PolicyError`, and nothing of
+    that push was taken in; in the middle of a push, by the next one, with a `PolicyWarning` at the end of this.
     """
 
     period: int | None = None

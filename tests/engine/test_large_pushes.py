@@ -99,3 +99,14 @@ def test_a_policy_that_fails_in_the_middle_of_a_push_loses_nothing(expected, kin
     engine.freeze()
     engine.push("A", late)
     assert engine.statistics().events == EVENTS + 1
+
+
+def test_a_push_whose_results_are_drawn_in_parts_is_no_unit_of_decision_either(expected):
+    """With `max_rows` the policy is asked between two batches, too."""
+    routing = Turns()
+    engine = eddy.Eddy(query(eddy.Rows(100)), plan=PLANS[0], routing=routing)
+    one = {n: {**columns, "ts": np.zeros(len(columns["k"]), np.int64)} for n, columns in feed().items()}
+    for name in "AB":
+        for _ in engine.push(name, {c: values[:60_000] for c, values in one[name].items()}, max_rows=1000):
+            pass
+    assert engine.statistics().migrations >= 2

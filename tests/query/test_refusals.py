@@ -88,6 +88,17 @@ def test_what_is_refused_leaves_no_trace(what):
     assert asked.statistics() == twin.statistics()
 
 
+def asked(**when):
+    """A routing policy that is asked at such times."""
+
+    class Asked(Fixed):
+        pass
+
+    for name, value in when.items():
+        setattr(Asked, name, value)
+    return Asked()
+
+
 @pytest.mark.parametrize(
     "make, says",
     [
@@ -103,6 +114,9 @@ def test_what_is_refused_leaves_no_trace(what):
         (lambda: eddy.Eddy(query(), joins="merge"), "'hash' or 'nested'"),
         (lambda: eddy.Eddy(query(), routing=Fixed), r"pass an instance, Fixed\(\)"),
         (lambda: eddy.Eddy(query(), routing=Jisc()), "policies.Routing"),
+        (lambda: eddy.Eddy(query(), routing=asked(period="5")), "period of the routing policy Asked must be"),
+        (lambda: eddy.Eddy(query(), routing=asked(period=0)), "period of the routing policy Asked must be"),
+        (lambda: eddy.Eddy(query(), routing=asked(work=5)), "work of the routing policy Asked must be"),
         (lambda: eddy.Eddy(query(), migration=NoFeedback()), "policies.Migration"),
         (lambda: eddy.Eddy(query(), migration="jisc"), "policies.Migration"),
         (lambda: eddy.Eddy(query(), feedback=Fixed()), "policies.Feedback"),
