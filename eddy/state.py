@@ -121,9 +121,9 @@ class EngineState:
         """The strings of all columns."""
         return self.factory.pool
 
-    def batch_length(self) -> int:
-        """Events that the executor is given at a time, at the most."""
-        return self.executor.longest(self.options.batch_size)
+    def batch_length(self, results: bool = True) -> int:
+        """Events that the executor is given at a time, at the most; ``results`` as in `Executor.take_in`."""
+        return self.executor.longest(self.options.batch_size, results)
 
     def stored_values(self, stream: str, column: str, rows: NDArray[np.int64]) -> Column:
         """The values of a column for rows that are stored here, by their numbers here."""

@@ -49,28 +49,59 @@ SPARE = 64
 """A STAIR should have room for twice what a batch usually puts there, and this many more."""
 
 
-@kernel(nb.int64(LONGS, LONGS, LONGS, LONGS), makes_arrays=True)
-def pass_ages(meta, streams, lows, counts):
-    """Take an age if it is time, and forget those that are past; returns the first id that may be live."""
+@kernel(nb.void(LONGS, LONGS, LONGS), makes_arrays=True)
+def take_age(meta, streams, counts):
+    """Take an age, if it is time: the first one before there is anything."""
     k, low, tail = meta[WIDTH] - ROWS, meta[LOW], meta[TAIL]
     ages = carray(pointer(meta[AGES_AT]), (AGES, 1 + k), np.int64)
     first, last = meta[FIRST_AGE], meta[LAST_AGE]
-    newest = ages[(last - 1) % AGES, 0] if first < last else low
-    if tail - newest > max((tail - low) >> STEP, FINEST) and last - first < AGES:
+    newest = max(low, ages[(last - 1) % AGES, 0]) if first < last else low
+    due = last == 0 or tail - newest > max((tail - low) >> STEP, FINEST)
+    if due and last - first < AGES:
         ages[last % AGES, 0] = tail
         for j in range(k):
             ages[last % AGES, 1 + j] = counts[streams[j]]
-        last += 1
+        meta[LAST_AGE] = last + 1
+
+
+@kernel(nb.void(LONGS, LONGS, LONGS), makes_arrays=True)
+def drop_ages(meta, streams, lows):
+    """Forget the ages that are past, with the entries before them."""
+    k, first, last = meta[WIDTH] - ROWS, meta[FIRST_AGE], meta[LAST_AGE]
+    ages = carray(pointer(meta[AGES_AT]), (AGES, 1 + k), np.int64)
     dead = True
     while dead and first < last:
         dead = False
         for j in range(k):
             dead |= lows[streams[j]] >= ages[first % AGES, 1 + j]
         if dead:
-            low = max(low, ages[first % AGES, 0])
+            meta[LOW] = max(meta[LOW], ages[first % AGES, 0])
             first += 1
-    meta[FIRST_AGE], meta[LAST_AGE] = first, last
-    return low
+    meta[FIRST_AGE] = first
+
+
+@kernel(nb.boolean(LONGS, LONGS, LONGS, LONGS), makes_arrays=True)
+def mostly_dead(meta, streams, lows, counts):
+    """Whether most of what a STAIR holds was made since its last age, and has died since: of the rows of some stream
+    that have come since then, three in four are dead.
+
+    Ages cannot tell which of these entries live. A probe would pass all of them, where to look at each once takes no
+    more than to make it did.
+    """
+    last, low, tail, k = meta[LAST_AGE], meta[LOW], meta[TAIL], meta[WIDTH] - ROWS
+    if last == 0:
+        return False
+    ages = carray(pointer(meta[AGES_AT]), (AGES, 1 + k), np.int64)
+    newest = (last - 1) % AGES  # it may be past
+    made = tail - max(low, ages[newest, 0])
+    if made <= FINEST or 2 * made < tail - low:
+        return False
+    for j in range(k):
+        came = counts[streams[j]] - ages[newest, 1 + j]
+        live = counts[streams[j]] - max(lows[streams[j]], ages[newest, 1 + j])
+        if 4 * live < came:
+            return True
+    return False
 
 
 @kernel(nb.boolean(nb.int64, nb.int64, LONGS, LONGS, INTS), makes_arrays=True)
@@ -78,10 +109,13 @@ def begin_stair(address, streams_at, lows, counts, floor):
     """Begin a batch in one STAIR. False if it has too little room, or had to move much to have it."""
     meta = meta_at(address)
     streams = carray(pointer(streams_at), (meta[WIDTH] - ROWS,), np.int64)
-    low, tail = pass_ages(meta, streams, lows, counts), meta[TAIL]
-    meta[LOW] = low
-    meta[USUAL] += (tail - meta[BASE] - meta[USUAL]) // 8
-    meta[BASE] = tail
+    meta[USUAL] += (meta[TAIL] - meta[BASE] - meta[USUAL]) // 8
+    meta[BASE] = meta[TAIL]
+    drop_ages(meta, streams, lows)
+    if mostly_dead(meta, streams, lows, counts):
+        reclaim(state_at(address), streams, floor, 0)
+    take_age(meta, streams, counts)
+    low, tail = meta[LOW], meta[TAIL]
     wanted = 2 * meta[USUAL] + SPARE
     if meta[LIMIT] - (tail - low) >= wanted:
         return True

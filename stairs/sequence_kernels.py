@@ -157,6 +157,8 @@ def take_in(address):
     """
     sequence = sequence_at(address)
     stage = sequence.stage
+    if stage == DONE:
+        return DONE
     while stage != CUTTING or sequence.start < sequence.stop:
         stage = _take(sequence)
         if stage != CUTTING:

@@ -188,3 +188,17 @@ def test_the_packages_are_listed_and_tests_and_benchmarks_are_not_installed():
 def test_a_folder_of_modules_is_a_package():
     """A folder without `__init__.py` would work here and be missing once installed."""
     assert [path for path in modules() if not (path.parent / "__init__.py").is_file()] == []
+
+
+@pytest.mark.parametrize("room", ROOMS["eddy"])
+def test_a_room_says_what_it_imports(room):
+    """The list in its docstring names every room that its modules import from, or says that it may import all."""
+    text = ast.get_docstring(ast.parse((ROOT / "eddy" / room / "__init__.py").read_text())) or ""
+    said = text.split("May import:")[1]
+    if "everything" in said:
+        return
+    used = set()
+    for path in (ROOT / "eddy" / room).glob("*.py"):
+        used |= {other for other, _ in room_imports(path)} - {room, ""}
+    loaded_later = {other for name, other in LATER if name == f"eddy/{room}/__init__.py"}
+    assert {other for other in used - loaded_later if other not in said} == set()

@@ -79,7 +79,7 @@ LARGE = {
 
 THREADS = {
     **PORTIONS,
-    "candidates": "a shard chooses the band that drives its index by the rows that it has",
+    "candidates": "rows that several shards have are tested in each, by the band that it finds best",
     "bytes": "each shard has arrays of its own, half full on average",
     "streams.bytes": "the same: payload and leaves",
     "stairs.bytes": "the same",

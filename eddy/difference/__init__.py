@@ -2,5 +2,5 @@
 
 `Chain`, its store, its directory of keys and its kernels, which are compiled when an engine first needs them.
 
-May import: query, plan, intake, store, router.
+May import: query, plan, intake, store, tracks, feedback, router.
 """

@@ -142,8 +142,8 @@ def draw(state: EngineState, arrivals: Arrivals, max_rows: int) -> Generator[Any
 
     Closing it gives up the results of this push that are left, but never a row.
     """
-    pieces = arrivals.cut(state.batch_length)
     signed, primed, worked = state.output.signed, False, False
+    pieces = arrivals.cut(lambda: state.batch_length(signed))
     try:
         for piece in pieces:
             if primed:

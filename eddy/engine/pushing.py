@@ -81,10 +81,10 @@ def take(
 ) -> Result | Iterator[Result]:
     """Process what has been admitted; before that the plan may change."""
     state.faults.tell()
-    fits = len(arrivals.streams) <= state.batch_length()
     state.access.take()
     try:
         state.steering.decide()
+        fits = len(arrivals.streams) <= state.batch_length(max_rows is None or state.output.signed)
         state.recent.begin(state.streams, state.row_numbers.lows.tolist())
         state.intake.accept(arrivals)
         if max_rows is not None:
@@ -105,12 +105,16 @@ def _pieces(
     state: EngineState, parts: list[Result], pieces: Iterator[Arrivals], signals: DeferredSignals | None
 ) -> Result | Iterator[Result]:
     """Process what is left of a push, after ``parts`` of its results; between two pieces the plan may change."""
-    for piece in pieces:
-        parts.append(_piece(state, piece, bool(parts)))
-        if signals is not None and signals.noted:
-            left = [later.copied() for later in pieces]
-            state.drawing = Drawing(state, _rest(state, left), parts, interrupted=True)
-            return state.drawing
+    try:
+        for piece in pieces:
+            parts.append(_piece(state, piece, bool(parts)))
+            if signals is not None and signals.noted:
+                left = [later.copied() for later in pieces]
+                state.drawing = Drawing(state, _rest(state, left), parts, interrupted=True)
+                return state.drawing
+    except BaseException as error:  # some of the push was taken in, and the rest is gone
+        state.broken = state.broken or error
+        raise
     return _whole(state, parts)
 
 

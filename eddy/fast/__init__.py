@@ -2,5 +2,5 @@
 
 The tables that these kernels read, and the kernels. The long way, through intake and router, leads to the same state.
 
-May import: query, intake, tracks, router.
+May import: values, intake, router.
 """

@@ -1,4 +1,4 @@
-"""A whole push in two calls: one that checks and merges it, and one that counts it, stores it and joins it.
+"""A push in two kernels: one that checks and merges it, and one that counts it, stores it and joins it.
 
 The second does so a *portion* at a time, as many events as the engine's batches have: what a portion reads and writes
 stays in the processor's own cache. It returns after each of them, so that others may read results that were handed out

@@ -38,7 +38,7 @@ PUSH = np.dtype(
         ("marks", LONG),  # [events, streams]: low-water rows, 32 bits
         ("ends", LONG),  # [2, streams]: the marks before the portion and after it
         ("before", LONG),  # [2, streams]: low-water rows and next rows before the portion
-        ("begun", LONG),  # the same before the push
+        ("begun", LONG),  # the same before the segment
         # The plan.
         (
             "sequence",

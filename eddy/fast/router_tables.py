@@ -44,7 +44,7 @@ class RouterTables(PushTables):
                 self._lowwater.resize()
                 self._watch_windows()
             else:
-                self._sequence.run(ring, self._marks)
+                self._sequence.assist(ring, self._marks)
             stage = kernels.process(self._address)
         if stage == layout.COUNTING:
             return False

@@ -2,5 +2,5 @@
 
 Collecting statistics, `explain`, `why_not`, and the history of events that it needs.
 
-May import: query, plan, intake, store, tracks, router, feedback.
+May import: values, query, plan, intake, store, feedback, router.
 """

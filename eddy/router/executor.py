@@ -129,9 +129,9 @@ class Executor(Measured):
         """Whether the next batch gives memory back."""
         return False
 
-    def longest(self, events: int) -> int:
+    def longest(self, events: int, results: bool = True) -> int:
         """Events that it should be given at a time, ``events`` at the most: fewer where a batch of that many passes
-        too many entries in vain, and kernels do not cut it by themselves."""
+        too many entries in vain, and kernels do not cut it by themselves. ``results`` as in `take_in`."""
         return events
 
     def rouse(self) -> None:

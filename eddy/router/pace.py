@@ -21,8 +21,10 @@ class Pace:
     events: int = FIRST
     """How many to give it, at the most."""
 
-    def note(self, events: int, missed: int) -> None:
-        """A batch of ``events`` is done that has ``missed`` entries: passed them in vain."""
+    def note(self, events: int, missed: int, tested: int) -> None:
+        """A batch of ``events`` is done that has ``missed`` entries, passed them in vain, and has ``tested`` rows by
+        theta predicates: half of all pairs of its own rows may be among these in vain, and no more."""
+        missed += min(tested, events * events // 2)
         if 4 * missed < OWN and events >= self.events:
             self.events = min(2 * self.events, MOST)
         while missed > 2 * OWN and self.events > LEAST:

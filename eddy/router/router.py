@@ -127,15 +127,20 @@ class Router(Tracks, PlanExecutor):
         self._kernels = KernelSequence(self) if known is None else KernelSequence(self, known.portion)
         return self._kernels
 
+    def _next_in_kernels(self, results: bool) -> KernelSequence | None:
+        """The sequence in kernels, if the next batch takes that: not where its results are drawn later, where memory is
+        given back, or where what it makes is counted apart."""
+        return None if not results or self.reviews_next or self.counting else self.kernels
+
     def take_in(self, batch: Batch, ring: int, results: bool = True) -> None:
-        kernels = None if not results or not batch.parts or self.reviews_next else self.kernels
+        kernels = self._next_in_kernels(results) if batch.parts else None
         if kernels is None:
             super().take_in(batch, ring, results)
         else:
             kernels.take_in(batch, ring)
 
-    def longest(self, events: int) -> int:
-        return events if self.kernels is not None else min(events, self._pace.events)
+    def longest(self, events: int, results: bool = True) -> int:
+        return events if self._next_in_kernels(results) is not None else min(events, self._pace.events)
 
     def begin(
         self, floor: NDArray[np.int32], low_rows: NDArray[np.int64], next_rows: NDArray[np.int64], ring: int
@@ -172,7 +177,7 @@ class Router(Tracks, PlanExecutor):
         Without ``results`` the last stop is left out, except where results wait in an outbox anyway.
         """
         self.moment.run(marks)
-        missed = self.prober.cursor.item(MISSED)
+        missed, tested = self.prober.cursor.item(MISSED), self._tested()
         tracks, alone, suspension = self.tracks, self.alone, self.suspension
         follow = run if suspension is None else suspension.follow
         if alone:
@@ -188,7 +193,11 @@ class Router(Tracks, PlanExecutor):
             self.composites_made += tracks[-1].made()
         if suspension is not None:
             suspension.done(len(marks))
-        self._pace.note(len(marks), self.prober.cursor.item(MISSED) - missed)
+        self._pace.note(len(marks), self.prober.cursor.item(MISSED) - missed, self._tested() - tested)
+
+    def _tested(self) -> int:
+        """Rows that theta predicates have tested so far."""
+        return sum(stream.looked_at for stream in self.streams)
 
     # -- what it has made ------------------------------------------------------------------------------------------
 

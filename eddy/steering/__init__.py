@@ -2,5 +2,5 @@
 
 `Steering`, `Watch` and the view, index sampling, the log of decisions.
 
-May import: plan, store, tracks, router.
+May import: query, plan, store, tracks.
 """

@@ -88,7 +88,7 @@ class Steering:
                 return
             view = self.take_view()
             given = state.access.outside(lambda: routing.choose(view))
-        except Exception as error:  # nothing of the batch has been taken in yet
+        except Exception as error:  # nothing of the next batch has been taken in yet
             if between:
                 state.faults.note("routing", routing, error)
                 return
@@ -153,6 +153,11 @@ class Steering:
             if state.broken is not None:
                 raise
             outcome, reason = "refused", str(error)
+        except Exception as error:
+            if not between or state.broken is not None:
+                raise
+            state.faults.note("routing", state.options.routing, error)  # nothing has changed
+            return
         events = sum(view.arrivals.values())
         before = view.seconds / events if events else None
         believed = choice.believed_cost, choice.believed_gain

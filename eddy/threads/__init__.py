@@ -2,5 +2,5 @@
 
 `Crew` (shards in the place of a router), who gets which row, the helpers and their kernels, plan changes of all shards.
 
-May import: intake, store, router, results, migration, partition, fast.
+May import: values, query, plan, intake, store, tracks, router, results, migration, inspect, partition, fast.
 """

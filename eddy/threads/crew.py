@@ -126,8 +126,10 @@ class Crew(Executor):
         if len(self.marks) >= FEW:  # as many events as in the last batch are to be expected
             self.team.rouse()
 
-    def longest(self, events: int) -> int:
-        return events if self._fast is not None else min(s.router.longest(events) for s in self.shards)
+    def longest(self, events: int, results: bool = True) -> int:
+        if results and self._fast is not None:
+            return events
+        return min(shard.router.longest(events, results) for shard in self.shards)
 
     def begin(self, floor: Array, low_rows: Array, next_rows: Array, ring: int) -> None:
         """Begin a batch; results go to ring number ``ring`` of every shard."""

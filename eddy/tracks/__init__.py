@@ -3,5 +3,5 @@
 `Binder`, `Program`, `Track` and its `Role` (what it sees and makes), `Tracks` (those that run, and how to change them),
 `Prober` (taking a step), `Moment` (which rows are live), steps without an equality.
 
-May import: plan, intake, store.
+May import: values, query, plan, store.
 """

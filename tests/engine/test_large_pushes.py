@@ -110,3 +110,18 @@ def test_a_push_whose_results_are_drawn_in_parts_is_no_unit_of_decision_either(e
         for _ in engine.push(name, {c: values[:60_000] for c, values in one[name].items()}, max_rows=1000):
             pass
     assert engine.statistics().migrations >= 2
+
+
+@pytest.mark.parametrize("kind", [dict, OrderedDict], ids=["fast path", "long way"])
+def test_a_change_that_fails_in_the_middle_of_a_push_loses_nothing(expected, kind, monkeypatch):
+    """Whatever a change raises before anything has changed: the push goes on under the plan that there is."""
+
+    def no_room(*args, **options):
+        raise MemoryError("on purpose")
+
+    engine = eddy.Eddy(query(eddy.Range(300)), plan=PLANS[0], routing=Turns())
+    monkeypatch.setattr("eddy.router.router.Router.install", no_room)
+    with pytest.warns(eddy.PolicyWarning, match="MemoryError"):
+        result = engine.push_all(kind(feed()))
+    assert (rows(result) == expected[eddy.Range(300)]).all()
+    assert engine.statistics().events == EVENTS
