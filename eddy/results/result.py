@@ -150,6 +150,10 @@ class Result:
         whole.access = None if whole.contents.fetch is None else access
         return whole
 
+    def __reduce__(self) -> tuple[object, ...]:
+        self.seal()  # what it reads of the engine cannot be copied to another process
+        return Result, (self.contents,)
+
     def __repr__(self) -> str:
         text = f"<Result of {self.count} row{'' if self.count == 1 else 's'}"
         if not 0 < self.count <= SHOWN:
