@@ -71,7 +71,8 @@ class Pending(CPUDispatcher):  # type: ignore[misc]  # Numba has no types
     @property
     def is_stored(self) -> bool:
         """Whether it is in the cache."""
-        return self.cache.has(self.declared, self.targetctx)
+        with global_compiler_lock:  # Numba looks up what it knows of types, one thread at a time
+            return self.cache.has(self.declared, self.targetctx)
 
     def compile(self, sig: Any = None) -> Any:
         """Compile it for its own signature, whatever a caller has at hand: that is converted, or refused.

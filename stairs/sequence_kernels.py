@@ -68,7 +68,7 @@ def _cut(sequence):
         source.taken += source.here
         if source.taken > 0:
             latest = max(latest, np.int64(events[source.taken - 1]))
-        end = source.taken
+        end = source.taken if upto < sequence.stop else source.rows
         while end < source.rows and events[end] < upto:
             end += 1
         source.here = end - source.taken

@@ -107,7 +107,8 @@ def number(parts, streams, events):
     """Merge times that are consecutive numbers, each there once; False if they are not.
 
     Feeds often have the event's number for a time. Then its place is known without sorting. The times are the caller's
-    own arrays, which another thread may be writing to: whatever is read, no place is outside.
+    own arrays, which another thread may be writing to: whatever is read, no place is outside, and those of the rows of a
+    part ascend.
     """
     total, low, high = streams.shape[0], np.iinfo(np.int64).max, np.iinfo(np.int64).min
     for s in range(parts.shape[0]):
@@ -116,18 +117,20 @@ def number(parts, streams, events):
     if np.uint64(high) - np.uint64(low) != np.uint64(total - 1):
         return False
     streams[:] = -1
-    start = 0
+    start, ascend = 0, True
     for s in range(parts.shape[0]):
         own = carray(pointer(data_of(parts[s].times)), (parts[s].rows,), np.int64)
-        stream = np.int32(parts[s].stream)
+        stream, before = np.int32(parts[s].stream), np.int64(-1)
         for i in range(own.shape[0]):
             place = np.uint64(own[i] - low)
             if place >= np.uint64(total):
                 return False
+            ascend &= np.int64(place) > before
+            before = np.int64(place)
             events[start + i] = np.int32(place)
             streams[place] = stream
         start += own.shape[0]
-    vacant = False
+    vacant = not ascend
     for i in range(total):
         vacant |= streams[i] < 0
     return not vacant
@@ -135,8 +138,9 @@ def number(parts, streams, events):
 
 @kernel(nb.int64(_parts, nb.int32[::1], nb.int32[::1], nb.int64[::1]), makes_arrays=True)
 def arrange(parts, streams, events, merged):
-    """Check and merge in one call: -1, or which part's time goes back, and then nothing is written.
+    """Check and merge in one call: -1, or which part's time goes back.
 
+    What is merged is a copy, and is checked again: another thread may be writing to the caller's arrays.
     `merged` receives the times in their new order, unless it is empty.
     """
     for s in range(parts.shape[0]):
@@ -153,6 +157,9 @@ def arrange(parts, streams, events, merged):
         for i in range(own.shape[0]):  # an assignment of slices would take seconds to compile
             times[offsets[s] + i] = own[i]
     if not numbered:
+        for s in range(parts.shape[0]):
+            if goes_back(times[offsets[s] : offsets[s + 1]]):
+                return s
         merge(times, offsets, streams, events)
         for i in range(streams.shape[0]):
             streams[i] = parts[streams[i]].stream
