@@ -107,8 +107,8 @@ def number(parts, streams, events):
     """Merge times that are consecutive numbers, each there once; False if they are not.
 
     Feeds often have the event's number for a time. Then its place is known without sorting. The times are the caller's
-    own arrays, which another thread may be writing to: whatever is read, no place is outside, and those of the rows of a
-    part ascend.
+    own arrays, which another thread may be writing to: whatever is read, no place is outside, and the places of
+    a part's rows ascend.
     """
     total, low, high = streams.shape[0], np.iinfo(np.int64).max, np.iinfo(np.int64).min
     for s in range(parts.shape[0]):
