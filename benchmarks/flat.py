@@ -7,19 +7,17 @@ is the least of a few turns, sizes in turns. And the entries that probes have lo
 
 from __future__ import annotations
 
-import re
 import sys
 import time
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from benchmarks.pages import put
 from eddy import Eddy, Query, Range, Rows, Stream
 
-PAGE = Path(__file__).parent.parent / "docs" / "inputs.md"
 SIZES = (256, 1024, 4096, 16_384, 65_536)
 EVENTS = 131_072
 TURNS = 5
@@ -128,12 +126,7 @@ def main(arguments: list[str]) -> None:
         lines.append(line(*case))
         print(lines[-1], flush=True)
     if "--write" in arguments:
-        begin = "<!-- flat: written by python -m benchmarks.flat --write -->"
-        end = "<!-- end of flat -->"
-        text = PAGE.read_text()
-        assert begin in text
-        made = "\n".join((begin, *lines, end))
-        PAGE.write_text(re.sub(f"{re.escape(begin)}.*?{end}", lambda _: made, text, flags=re.S))
+        put("inputs.md", "flat", "flat", lines)
 
 
 if __name__ == "__main__":

@@ -7,15 +7,14 @@ few, by the processor's time of the thread.
 
 from __future__ import annotations
 
-import re
 import statistics
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 
+from benchmarks.pages import put
 from eddy import Eddy, Query, Rows, Stream
 from policies import Auto, View
 from policies.optimizer import CostModel
@@ -24,7 +23,6 @@ from policies.routing.profile import Profile
 from policies.routing.thought import Thought
 from policies.routing.trial import Trials
 
-PAGE = Path(__file__).parent.parent / "docs" / "routing.md"
 COUNTS = (10, 20, 40, 64, 130)
 EVENTS = 4_000
 """Of a batch."""
@@ -126,12 +124,7 @@ def main(arguments: list[str]) -> None:
         lines.append(line(count))
         print(lines[-1], flush=True)
     if "--write" in arguments:
-        begin = "<!-- many streams: written by python -m benchmarks.many_streams --write -->"
-        end = "<!-- end of many streams -->"
-        text = PAGE.read_text()
-        assert begin in text
-        made = "\n".join((begin, *lines, end))
-        PAGE.write_text(re.sub(f"{re.escape(begin)}.*?{end}", lambda _: made, text, flags=re.S))
+        put("routing.md", "many streams", "many_streams", lines)
 
 
 if __name__ == "__main__":
