@@ -20,7 +20,7 @@ from typing import Any
 from numba import config
 
 from eddy.progress import Waiting
-from stairs.kernel import Pending, called_by, known, name_of
+from stairs.kernel import Pending, called_by, compile_now, is_stored, known, name_of, try_compile
 
 WITH_KERNELS = (
     "eddy.engine.eddy",
@@ -63,8 +63,7 @@ def ready(kernels: Iterable[Any]) -> None:
     pending = [kernel for kernel in kernels if isinstance(kernel, Pending)]
     store(pending)
     for kernel in pending:
-        if isinstance(kernel, Pending):  # it was not compiled here
-            kernel.compile()
+        compile_now(kernel)
 
 
 def store(kernels: Iterable[Any]) -> None:
@@ -100,18 +99,13 @@ def _missing(kernels: Iterable[Any]) -> list[Any]:
     return [known[name] for name in sorted(sizes, key=lambda name: (-way(name), name))]
 
 
-def is_stored(kernel: Any) -> bool:
-    """Whether there is nothing to compile."""
-    return not isinstance(kernel, Pending) or kernel.is_stored
-
-
 def work(kernels: Sequence[Any]) -> Iterator[None]:
     """Compile kernels that no other process compiles, the first of them first, until all are there; a step for each."""
     left = {name_of(kernel): kernel for kernel in kernels}
     calls = {name: [name_of(one) for one in called_by(kernel)[0]] for name, kernel in left.items()}
     while left:
         for name, kernel in left.items():
-            if left.keys().isdisjoint(calls[name]) and (is_stored(kernel) or kernel.try_compile()):
+            if left.keys().isdisjoint(calls[name]) and (is_stored(kernel) or try_compile(kernel)):
                 break
         else:
             time.sleep(PAUSE)

@@ -60,20 +60,6 @@ class Pending(CPUDispatcher):  # type: ignore[misc]  # Numba has no types
     declared: Any
     """Its one signature."""
 
-    @property
-    def cache(self) -> KernelCache:
-        """What is on disk of it."""
-        found = vars(self)["_cache"]
-        if not isinstance(found, KernelCache):
-            found = self._cache = KernelCache(self.py_func)
-        return found
-
-    @property
-    def is_stored(self) -> bool:
-        """Whether it is in the cache."""
-        with global_compiler_lock:  # Numba looks up what it knows of types, one thread at a time
-            return self.cache.has(self.declared, self.targetctx)
-
     def compile(self, sig: Any = None) -> Any:
         """Compile it for its own signature, whatever a caller has at hand: that is converted, or refused.
 
@@ -81,22 +67,42 @@ class Pending(CPUDispatcher):  # type: ignore[misc]  # Numba has no types
         """
         with global_compiler_lock:
             if isinstance(self, Pending):  # no other thread was quicker
-                with self.cache.alone(), _uncollected():
+                with cache_of(self).alone(), _uncollected():
                     super().compile(self.declared)
                 self.disable_compile()
                 self.__class__ = CPUDispatcher
         return next(iter(self.overloads.values())).entry_point
 
-    def try_compile(self) -> bool:
-        """Compile it, unless another process is about to: then it is False at once."""
-        with global_compiler_lock, self.cache.try_alone() as granted:
-            if granted:
-                self.compile()
-        return granted
-
     def __call__(self, *args: Any) -> Any:
-        self.compile()
+        compile_now(self)
         return self(*args)
+
+
+def compile_now(kernel: Any) -> None:
+    """Compile a kernel, or load it, if nobody has yet: another thread may be doing so at this very moment."""
+    Pending.compile(kernel)
+
+
+def try_compile(kernel: Any) -> bool:
+    """Compile a kernel, unless another process is about to: then it is False at once."""
+    with global_compiler_lock, cache_of(kernel).try_alone() as granted:
+        if granted:
+            compile_now(kernel)
+    return granted
+
+
+def is_stored(kernel: Any) -> bool:
+    """Whether a kernel is in the cache, compiled from the sources as they are."""
+    with global_compiler_lock:  # Numba looks up what it knows of types, one thread at a time
+        return not isinstance(kernel, Pending) or cache_of(kernel).has(kernel.declared, kernel.targetctx)
+
+
+def cache_of(kernel: Any) -> KernelCache:
+    """What is on disk of a kernel."""
+    found = vars(kernel)["_cache"]
+    if not isinstance(found, KernelCache):
+        found = vars(kernel)["_cache"] = KernelCache(kernel.py_func)
+    return found
 
 
 def name_of(kernel: Any) -> str:
@@ -106,8 +112,7 @@ def name_of(kernel: Any) -> str:
 
 def index_of(kernel: Any) -> Path:
     """Where the index of a kernel is in Numba's cache."""
-    cache: KernelCache = kernel.cache if isinstance(kernel, Pending) else vars(kernel)["_cache"]
-    return cache.index
+    return cache_of(kernel).index
 
 
 def called_by(kernel: Any) -> tuple[list[Any], int]:

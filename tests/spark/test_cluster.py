@@ -18,8 +18,8 @@ FRESH = """
 import importlib, json, os, sys
 sys.path.insert(0, sys.argv[1])
 import eddy.spark
-from eddy.compiling import WITH_KERNELS, is_stored
-from stairs.kernel import known
+from eddy.compiling import WITH_KERNELS
+from stairs.kernel import is_stored, known
 for name in WITH_KERNELS:
     importlib.import_module(name)
 missing = [name for name, kernel in known.items() if not is_stored(kernel)]

@@ -70,10 +70,10 @@ import sys
 import eddy
 first = set(sys.modules)
 eddy.compile_kernels()
-from stairs.kernel import Pending, known
+from stairs.kernel import Pending, is_stored, known
 print(*(name for name in sys.modules if name.split(".")[0] in ("eddy", "policies", "stairs")), "|")
 print(*(name for name in first if name.split(".")[0] in ("eddy", "policies", "stairs", "numba", "pyarrow")), "|")
-print(all(isinstance(kernel, Pending) and kernel.is_stored for kernel in known.values()), len(known))
+print(all(isinstance(kernel, Pending) and is_stored(kernel) for kernel in known.values()), len(known))
 """
 
 
