@@ -154,3 +154,19 @@ def test_the_batch_that_gives_memory_back_is_no_longer_than_others():
             engine.push_all({n: {"ts": t, "k": 0 * t, "v": t} for n, t in pushed.items()})
         counts.append(engine.statistics().probed / engine.statistics().events)
     assert counts[1] <= GROWTH * counts[0], counts
+
+
+def test_rows_that_no_equality_finds_are_tested_no_more_often_in_a_large_batch():
+    """A predicate without an equality or a band tests the rows of a batch with each other: batches are short then."""
+    counts = []
+    for size in (256, 4096):
+        query = eddy.Query(
+            {n: eddy.Stream(INTS, window=eddy.Range(4)) for n in "AB"}, where=["(A.v + B.v) % 997 = 0"]
+        )
+        engine, ts = eddy.Eddy(query, plan="A B"), np.arange(EVENTS)
+        for start in range(0, EVENTS, size):
+            at = ts[start : start + size]
+            pushed = {n: at[at % 2 == s] for s, n in enumerate("AB")}
+            engine.push_all({n: {"ts": t, "k": 0 * t, "v": t} for n, t in pushed.items()})
+        counts.append(engine.statistics().candidates / EVENTS)
+    assert counts[1] <= 4 * counts[0], counts
