@@ -9,6 +9,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import pyspark
@@ -85,6 +86,14 @@ def daemon():
         shutil.rmtree(sockets, ignore_errors=True)
 
 
+def has_ended(pid):
+    """Whether a process is gone, or a zombie. It may go between the look for its file and the reading of it."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
 @pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="there are no Unix sockets here")
 def test_a_worker_that_is_no_longer_needed_leaves_without_a_traceback(daemon):
     """Spark closes the connections of its workers when it stops: before they get a task, or in the middle of one."""
@@ -95,9 +104,10 @@ def test_a_worker_that_is_no_longer_needed_leaves_without_a_traceback(daemon):
         connection.sendall(begun)
         connection.close()
         pids.append(pid)
-    for pid in pids:
-        while Path(f"/proc/{pid}").exists() and "Z" not in Path(f"/proc/{pid}/stat").read_text().split()[2]:
-            os.sched_yield()
+    deadline = time.monotonic() + 60
+    while not all(has_ended(pid) for pid in pids):
+        assert time.monotonic() < deadline, "a worker whose connection is closed goes on"
+        time.sleep(0.01)
     process.stdin.close()
     assert process.wait(60) is not None
     assert process.stderr.read() == b"" and process.stdout.read() == b""
