@@ -29,8 +29,9 @@ def _route(state: EngineState, arrivals: Arrivals, results: bool) -> Result:
     executor, lowwater, ring = state.executor, state.lowwater, state.recent.ring
     if state.budget is not None:
         executor.keep_to(state.budget, lambda: bytes_held(state))
+    counts, lows = lowwater.counts.tolist(), lowwater.lows.tolist()
     state.history.note(
-        state.events, lowwater.counts.tolist(), lowwater.lows.tolist(), arrivals, executor.plan
+        state.events, counts, lows, arrivals.streams, arrivals.times, executor.plan, arrivals.parts
     )
     batch = state.row_numbers.move(arrivals, state.streams)
     if state.row_numbers.thin and state.output.number is None:

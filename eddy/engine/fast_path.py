@@ -132,11 +132,13 @@ class FastPath:
 
     def _note(self, tables: PushTables, before: tuple[list[int], list[int]], stop: int) -> None:
         """Write down the events up to ``stop``; ``before`` are low-water rows and next rows before them."""
-        state, first = self._state, tables.first
-        times = None if tables.times is None else tables.times[first:stop]
-        arrivals = Arrivals(tables.order[first:stop], times, ())
-        state.intake.accept(arrivals)
-        state.history.note(state.events, before[1], before[0], arrivals, state.executor.plan)
+        state, first, times = self._state, tables.first, tables.times
+        if times is not None:
+            times = times[first:stop]
+            state.intake.now = int(times[-1])
+        state.history.note(
+            state.events, before[1], before[0], tables.order[first:stop], times, state.executor.plan
+        )
 
     def _emit(
         self, tables: PushTables, before: tuple[list[int], list[int]], stop: int, start: float

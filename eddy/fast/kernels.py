@@ -29,7 +29,7 @@ from eddy.fast.layout import (
     stream_of,
 )
 from eddy.intake.lowwater_kernels import LOW, NEXT, mark_rows, mark_times
-from eddy.intake.merge import TIMED_PART, arrange, timed_part_of
+from eddy.intake.merge import TIMED_PART, arrange, take_turns, timed_part_of
 from stairs import layout
 from stairs.begin_kernels import STAIR, TABLE
 from stairs.kernel import kernel, part
@@ -56,7 +56,7 @@ def length(array, dtype, kind):
 def measure(push, kind):
     """Check the columns that are given, arrays of class ``kind``; returns how many events they are, or as `admit`."""
     given = longs_at(push.given, push.column_count)
-    used, total, untimed = 0, 0, False
+    used, total = 0, 0
     for s in range(push.width):
         stream = stream_of(push.streams, s)
         first, rows = stream.first_column, np.int64(-1)
@@ -70,12 +70,11 @@ def measure(push, kind):
             rows = found
         stream.rows = rows
         if rows > 0:
-            untimed |= stream.time < 0
             own = timed_part_of(push.parts, used)
             own.times, own.rows, own.stream = given[first + max(stream.time, 0)], rows, s
             used, total = used + 1, total + rows
     push.part_count, push.events = used, total
-    if total == 0 or (untimed and used > 1):
+    if total == 0:
         return REFUSED
     return total if total <= push.most else CROWDED
 
@@ -89,6 +88,8 @@ def merge(push, total):
         stream = np.int32(timed_part_of(push.parts, 0).stream)
         for i in range(total):
             order[i], places[i] = stream, np.int32(i)
+    elif stream_of(push.streams, timed_part_of(push.parts, 0).stream).time < 0:  # so are all of them
+        take_turns(carray(pointer(push.parts), (push.part_count,), TIMED_PART), order, places)
     else:
         parts = carray(pointer(push.parts), (push.part_count,), TIMED_PART)
         if arrange(parts, order, places, times) >= 0 or (push.timed and times[0] < push.now):

@@ -53,7 +53,7 @@ class RouterTables(PushTables):
 
     def _taken(self, stop: int) -> None:
         """The router has taken in the events of the segment, up to ``stop``."""
-        floor, counts = self.before[0].astype(np.int32), self._lowwater.counts.copy()
+        floor, counts = self.before[:1].astype(np.int32), self._lowwater.counts.copy()
         self._router.taken(floor, self._marks[self.first : stop], counts, self.portions(stop))
 
     def cut(self) -> int:

@@ -78,8 +78,10 @@ class PushTables(ABC):
         """The first event of the segment."""
         self._kept: list[Any] = []
         """The columns of a batch, by stream, while their handles are used."""
+        self._stored = state.streams
+        self._payloads = [stream.payload for stream in state.streams]
         self._versions: list[int] = []
-        """Of the payload's rings."""
+        """Of the payloads' rings."""
         self._push = push = struct.new(layout.PUSH)
         self._address = struct.address(push)
         push.width, push.timed = n, query.time_windows
@@ -152,12 +154,13 @@ class PushTables(ABC):
         state = self._state
         return (
             state.executor is self._executor
-            and [stream.payload.version for stream in state.streams] == self._versions
+            and state.streams is self._stored
+            and [payload.version for payload in self._payloads] == self._versions
         )
 
     def _place(self) -> None:
         """Tell where the rings of the payload are."""
-        payloads = [stream.payload for stream in self._state.streams]
+        payloads = self._payloads
         self._versions = [payload.version for payload in payloads]
         streams = self._state.query.streams.values()
         for s, (stream, payload) in enumerate(zip(streams, payloads, strict=True)):
@@ -194,10 +197,13 @@ class PushTables(ABC):
 
     def make_room(self, oldest: list[int]) -> None:
         """Let the payload take the batch in; rows below ``oldest`` may be forgotten."""
-        rows, streams = self._rows.tolist(), self._state.streams
-        for stream, low, n in zip(streams, oldest, rows, strict=True):
-            stream.payload.reserve_plain(low, n)
-        if [stream.payload.version for stream in streams] != self._versions:
+        moved = False
+        for payload, low, n, version in zip(
+            self._payloads, oldest, self._rows.tolist(), self._versions, strict=True
+        ):
+            payload.reserve_plain(low, n)
+            moved |= payload.version != version
+        if moved:
             self._place()
 
     def cut(self) -> int:

@@ -9,15 +9,19 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import deque
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from attrs import define, field
 from numpy.typing import NDArray
 
-from eddy.intake.intake import Arrivals
+from eddy.intake.intake import Part
 from eddy.plan.difference_plan import Subtractions
 from eddy.plan.plan import Plan
+
+Streams = NDArray[np.int32]
+Times = NDArray[np.int64]
 
 EVENTS = 1 << 20
 """Events that are remembered, about."""
@@ -45,17 +49,18 @@ class Stretch:
     by_event: NDArray[np.uint8] | None = field(repr=False, default=None)
     """Of gathered batches: 1 for each event whose row is kept; None: all are."""
 
-    def gather(self, arrivals: Arrivals) -> None:
+    def gather(self, streams: Streams, times: Times | None, parts: Iterable[Part]) -> None:
         """Take a small batch in, for which there is room."""
-        start, self.size = self.size, self.size + len(arrivals.streams)
+        start, end = self.size, self.size + len(streams)
+        self.size = end
         if self.streams is None:
             self.streams = np.empty(2 * LARGE, np.int32)
-        self.streams[start : self.size] = arrivals.streams
-        if arrivals.times is not None:
+        self.streams[start:end] = streams
+        if times is not None:
             if self.times is None:
                 self.times = np.empty(2 * LARGE, np.int64)
-            self.times[start : self.size] = arrivals.times
-        for part in arrivals.parts:
+            self.times[start:end] = times
+        for part in parts:
             if part.kept is not None:
                 if self.by_event is None:
                     self.by_event = np.ones(2 * LARGE, np.uint8)
@@ -76,10 +81,18 @@ class History:
     """The plans with the first event of each."""
 
     def note(
-        self, event: int, counts: list[int], lows: list[int], arrivals: Arrivals, plan: Plan | Subtractions
+        self,
+        event: int,
+        counts: list[int],
+        lows: list[int],
+        streams: Streams,
+        times: Times | None,
+        plan: Plan | Subtractions,
+        parts: Iterable[Part] = (),
     ) -> None:
-        """A batch of events begins at number `event`; `counts` and `lows` are those before it."""
-        n, stretches = len(arrivals.streams), self._stretches
+        """A batch of events begins at number `event`: streams and times of the events, and the parts of it whose rows
+        may be ruled out; `counts` and `lows` are those before it."""
+        n, stretches = len(streams), self._stretches
         if event != self.end or n > self.most:
             # Events are missing, or too many to hold: what was known before does not lead up to now.
             stretches.clear()
@@ -91,15 +104,15 @@ class History:
             self._plans.append((event, plan))
         if n >= LARGE:
             kept = {}
-            for part in arrivals.parts:
+            for part in parts:
                 if part.kept is not None:
                     kept[part.stream] = _own(part.kept)
-            times = None if arrivals.times is None else _own(arrivals.times)
-            stretches.append(Stretch(event, counts, lows, n, _own(arrivals.streams), times, kept))
+            times = None if times is None else _own(times)
+            stretches.append(Stretch(event, counts, lows, n, _own(streams), times, kept))
         else:
             if not stretches or stretches[-1].by_row is not None or stretches[-1].size + n > 2 * LARGE:
                 stretches.append(Stretch(event, counts, lows))
-            stretches[-1].gather(arrivals)
+            stretches[-1].gather(streams, times, parts)
         while end - stretches[0].event > self.most and len(stretches) > 1:
             stretches.popleft()
 

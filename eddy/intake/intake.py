@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from eddy.errors import BatchError, OrderError
 from eddy.intake.columns import normalise
 from eddy.intake.lowwater import Given
-from eddy.intake.merge import TIMED_PART, arrange
+from eddy.intake.merge import TIMED_PART, arrange, take_turns
 from eddy.intake.travel import ROW
 from eddy.query.query import Query
 from eddy.values.instants import format_instant
@@ -226,6 +226,10 @@ class Intake:
         if len(names) == 1 and not self.time_windows and not order:
             streams[:] = self.number[names[0]]
             events[:] = np.arange(total, dtype=np.int32)
+            return streams, events, None
+        if not self.timed and not order:
+            rows = [(0, offsets[i + 1] - offsets[i], self.number[name]) for i, name in enumerate(names)]
+            take_turns(np.array(rows, TIMED_PART), streams, events)
             return streams, events, None
         times = self._times(names, columns, offsets)
         parts = [

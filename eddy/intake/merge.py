@@ -166,3 +166,17 @@ def arrange(parts, streams, events, merged):
     for i in range(merged.shape[0]):
         merged[events[i]] = times[i]
     return -1
+
+
+@kernel(nb.void(_parts, nb.int32[::1], nb.int32[::1]), makes_arrays=True)
+def take_turns(parts, streams, events):
+    """Merge rows that have no times: every part's first row, then every part's second, and so on."""
+    place, row = 0, 0
+    while place < streams.shape[0]:
+        start = 0
+        for s in range(parts.shape[0]):
+            if row < parts[s].rows:
+                streams[place], events[start + row] = np.int32(parts[s].stream), np.int32(place)
+                place += 1
+            start += parts[s].rows
+        row += 1

@@ -221,14 +221,12 @@ class Router(Tracks, PlanExecutor):
     def reviews_next(self) -> bool:
         return self.beginning.reviews_next
 
-    def taken(self, floor: NDArray[np.int32], marks: Marks, counts: NDArray[np.int64], portions: int) -> None:
+    def taken(self, floor: Marks, marks: Marks, counts: NDArray[np.int64], portions: int) -> None:
         """Kernels have done a batch, from `begin` to `run`, in this many ``portions``.
 
-        ``floor`` was before it, ``counts`` are the next rows after it.
+        ``floor``, in one line, was before it, ``counts`` are the next rows after it.
         """
-        self.moment.begin(floor)
-        self.moment.run(marks)
-        self.moment.newest = counts
+        self.moment.ran(floor, marks, counts)
         self.beginning.batches += 1
         self.leaves.batches += 1
         if self.suspension is not None:

@@ -129,7 +129,7 @@ class KernelSequence:
         line.start, line.stop, line.fresh, line.stage = 0, len(batch.marks), 1, layout.CUTTING
         self.aim(ring)
         self.run(ring, batch.marks)
-        router.taken(batch.floor, batch.marks, batch.newest, 1)
+        router.taken(batch.floor.reshape(1, -1), batch.marks, batch.newest, 1)
 
     def run(self, ring: int, marks: Marks) -> None:
         """Take the block in that was prepared; room is made where it is needed. ``marks`` are those of its batch."""

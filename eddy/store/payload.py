@@ -74,13 +74,17 @@ class Payload:
 
     def reserve_plain(self, low: int, n: int) -> None:
         """Take in `n` rows without a NULL, but leave all values to the caller; rows below `low` may be forgotten."""
+        row = self.next_row
         if low > self.low:
-            self.low = min(low, self.next_row)
+            self.low = min(low, row)
         self._calls += 1
-        self.make_room(n)
-        for name in self._valids:  # a slot may have had a NULL when it was last used
-            self._append_valid(name, None, self.next_row & (self._capacity - 1), n)
-        self.next_row += n
+        live = row + n - self.low
+        if live > self._peak:
+            self.make_room(n)
+        if self._valids:
+            for name in self._valids:  # a slot may have had a NULL when it was last used
+                self._append_valid(name, None, row & (self._capacity - 1), n)
+        self.next_row = row + n
 
     def make_room(self, n: int) -> None:
         """Let `n` more rows fit."""

@@ -37,6 +37,10 @@ class Moment:
         """The batch is run now."""
         self.marks, self._filling = marks, None
 
+    def ran(self, floor: Marks, marks: Marks, newest: NDArray[np.int64]) -> None:
+        """A batch has begun and was run; ``floor`` is one line."""
+        self.floor, self.marks, self.newest, self._filling = floor, marks, newest, None
+
     @property
     def filling(self) -> Marks:
         """``floor`` and then ``marks``: by these a composite that fills a hole was live at its latest event.

@@ -256,16 +256,15 @@ def test_interrupts_at_any_time():
     """Wherever a signal comes, in a push or out of it, the engine is whole and no result is lost or repeated."""
     whole, engine = (eddy.Eddy(query("ABC", eddy.Rows(40)), "(A B) C") for _ in range(2))
     pushes = feeds(300, 60)
-    wanted = [rows(whole.push_all(batches)) for batches in pushes]
-    found, at, interrupts = [], 0, 0
+    at, interrupts = 0, 0
     rng = np.random.default_rng(5)
     signal.signal(signal.SIGALRM, signal.default_int_handler)
-    while at < len(pushes):
+    while at < 300 or interrupts <= 5:  # a timer that rings in a push, or just after it, is a matter of luck
         before, result = engine.statistics().events, None
         try:
             if rng.random() < 0.5:
-                signal.setitimer(signal.ITIMER_REAL, float(rng.uniform(1e-5, 2e-3)))
-            result = engine.push_all(pushes[at])
+                signal.setitimer(signal.ITIMER_REAL, float(rng.uniform(1e-5, 1e-3)))
+            result = engine.push_all(pushes[at % 300])
             signal.setitimer(signal.ITIMER_REAL, 0)
         except KeyboardInterrupt:
             interrupts += 1
@@ -275,12 +274,9 @@ def test_interrupts_at_any_time():
             elif result is None:  # nothing of it was taken in
                 assert engine.statistics().events == before
                 continue
-        found.append(rows(result))
+        assert Counter(rows(result)) == Counter(rows(whole.push_all(pushes[at % 300])))
         at += 1
         assert engine.statistics().events == 180 * at
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    assert [Counter(part) for part in found] == [Counter(part) for part in wanted]
-    assert interrupts > 5
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGALRM, signal.SIGINT])

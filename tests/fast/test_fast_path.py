@@ -128,6 +128,20 @@ def test_plain_arrays_take_the_short_way_all_but_once_a_review(taken):
     assert taken[0] == 256 - 4
 
 
+def test_streams_without_a_time_take_turns_on_the_short_way(taken):
+    """Every stream's first row, then every stream's second: the streams' batches are of other lengths."""
+    streams = {n: eddy.Stream({"x": "int64"}, window=eddy.Rows(5)) for n in "ABC"}
+    query = eddy.Query(streams, where=["A.x = B.x", "B.x = C.x"])
+    short, long = (Inside(query, plan="(A B) C") for _ in range(2))
+    long.state.fast_path = None
+    rng = np.random.default_rng(3)
+    for _ in range(40):
+        batches = {n: {"x": rng.integers(0, 3, rng.integers(0, 20))} for n in "ABC"}
+        one, other = short.push_all(batches), long.push_all(batches)
+        assert one.rows.tolist() == other.rows.tolist()
+    assert taken[0] == 40
+
+
 def test_after_a_plan_change_the_short_way_is_closed_until_all_is_filled(taken):
     """Holes need the long way; when none is left, the short one is taken again."""
     engine = engine_of(migration=Jisc(background=1000))

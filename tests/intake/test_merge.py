@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eddy.intake.merge import TIMED_PART, arrange, merge, number
+from eddy.intake.merge import TIMED_PART, arrange, merge, number, take_turns
 from stairs.lowlevel.address import handle
 
 clocks = st.one_of(st.integers(0, 5), st.integers(-(10**6), 10**6), st.integers(-(2**63), 2**63 - 1))
@@ -39,6 +39,17 @@ def arranged(feeds, order):
         places = {(s, j): i for i, (_, s, j) in enumerate(order)}
         assert events.tolist() == [places[s, j] for s, feed in enumerate(feeds) for j in range(len(feed))]
         assert not timed or merged.tolist() == [time for time, _, _ in order]
+
+
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=5))
+def test_taking_turns_is_merging_by_position(lengths):
+    """Every part's first row comes first, in the order of the parts, then every part's second."""
+    table = np.array([(0, n, 3 * s) for s, n in enumerate(lengths)], TIMED_PART)
+    streams, events = np.empty(sum(lengths), np.int32), np.empty(sum(lengths), np.int32)
+    take_turns(table, streams, events)
+    order = sorted((j, s) for s, n in enumerate(lengths) for j in range(n))
+    assert streams.tolist() == [3 * s for _, s in order]
+    assert events.tolist() == [order.index((j, s)) for s, n in enumerate(lengths) for j in range(n)]
 
 
 @given(
