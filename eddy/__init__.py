@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         StateError,
     )
     from eddy.inspect.explanation import Explanation
+    from eddy.printed.as_printed import AsPrinted
     from eddy.query.own_aggregate import Aggregate
     from eddy.query.predicate import predicate
     from eddy.query.query import Query, Stream
@@ -51,6 +52,7 @@ if not os.path.isfile(
 
 __all__ = [
     "Aggregate",
+    "AsPrinted",
     "BatchError",
     "Decision",
     "Eddy",
@@ -88,6 +90,7 @@ def __dir__() -> list[str]:
 
 _HOMES = {
     "Aggregate": "query.own_aggregate",
+    "AsPrinted": "printed.as_printed",
     "Decision": "steering.decisions",
     "Eddy": "engine.eddy",
     "Explanation": "inspect.explanation",

@@ -16,7 +16,7 @@ ALLOWED = {"stairs": set(), "policies": {"stairs"}, "eddy": {"stairs", "policies
 ROOMS = {
     "eddy": (
         "values query plan intake store tracks feedback router difference aggregate results migration steering inspect "
-        "partition fast threads snapshot engine spark demo"
+        "partition fast threads snapshot engine printed spark demo"
     ).split(),
     "stairs": ["lowlevel", "", "feedback"],
     "policies": ["", "optimizer", "feedback", "migration", "routing"],

@@ -93,6 +93,11 @@ def policy(what: str, value: Any, kind: type, default: Any) -> Any:
     if not isinstance(value, kind):
         hint = f": pass an instance, {value.__name__}()" if isinstance(value, type) else ""
         raise EddyError(f"{what} must be a policies.{kind.__name__}, not {value!r}{hint}")
+    if isinstance(value, (Migration, Feedback)) and value.literal:
+        raise EddyError(
+            f"{type(value).__name__}(literal=True) is what its paper prints, which loses results: run it with "
+            "eddy.AsPrinted, which counts them"
+        )
     try:
         return copy.deepcopy(value)
     except Exception as error:

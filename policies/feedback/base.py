@@ -54,6 +54,9 @@ class Feedback(ABC):
     watches: ClassVar[bool] = True
     """Whether it ever judges anything; if not, it costs nothing."""
 
+    literal: bool = False
+    """It is the scheme as its paper prints it, which an engine refuses: `eddy.AsPrinted` runs it."""
+
     @property
     def filters(self) -> bool:
         """Whether to look for a part of a key in a Bloom filter, which is small and may take one for another."""

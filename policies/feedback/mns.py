@@ -34,6 +34,8 @@ class Mns(Feedback):
 
     Where judging takes more time than it is worth, an edge rests and tries again later (``restraint=False``: it never
     rests).
+
+    ``literal=True`` is JIT as printed, which loses results; only `eddy.AsPrinted` runs it.
     """
 
     levels: int | None = field(
@@ -41,6 +43,7 @@ class Mns(Feedback):
     )
     detect: str = field(default="exact", validator=one_of(("exact", "bloom")))
     restraint: bool = field(default=True, validator=truth())
+    literal: bool = field(default=False, validator=truth())
 
     @property
     def filters(self) -> bool:

@@ -130,6 +130,9 @@ class Migration(ABC):
     """Which part of the old plan's work goes on beside that of the new one until the windows have turned over: what a
     change costs, as `policies.Auto` weighs it. With 0 the states that the new plan lacks are made once instead."""
 
+    literal: bool = False
+    """It is the technique as its paper prints it, which an engine refuses: `eddy.AsPrinted` runs it."""
+
     @property
     def holds(self) -> bool:
         """Whether it holds results back, so that they come in another order than that of their events."""

@@ -30,12 +30,15 @@ class HybMig(Migration):
     It ends when in each entry one stream has turned over, or all states are there; after ``patience`` windows, where
     streams are silent, the rest is computed at once. A change that comes during a change is done like `MovingState`.
 
+    ``literal=True`` with ``background`` is the printed rule, which loses results; only `eddy.AsPrinted` runs it.
+
     Use it for long windows, when neither a pause nor double work will do.
     """
 
     sharing: bool = field(default=True, validator=truth())
     background: int = field(default=0, validator=whole(0, takes="a number of keys a batch, 0 or more"))
     patience: float = field(default=4.0, validator=number(above=0))
+    literal: bool = field(default=False, validator=truth())
 
     joins_only: ClassVar[bool] = True
     beside: ClassVar[float] = 0.5

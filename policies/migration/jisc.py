@@ -5,7 +5,7 @@ from __future__ import annotations
 from attrs import field, frozen
 
 from policies.migration.base import Change, Migration
-from policies.options import number, whole
+from policies.options import number, truth, whole
 
 
 @frozen
@@ -25,10 +25,13 @@ class Jisc(Migration):
     Being lazy spares a pause that grows with the windows. Where these are no longer than ``at_once`` batches there is
     no such pause to spare, and filling key by key would take longer: such STAIRs are filled at the
     change, unless they turn out to hold more composites than that. With 0 nothing is, as in the paper.
+
+    ``literal=True`` is JISC as printed, which loses and repeats results; only `eddy.AsPrinted` runs it.
     """
 
     background: int = field(default=0, validator=whole(0, takes="a number of keys a batch, 0 or more"))
     at_once: float = field(default=0.0, validator=number(least=0))
+    literal: bool = field(default=False, validator=truth())
 
     def begin(self, change: Change) -> None:
         """The new plan takes over; what is small is filled now."""
