@@ -255,7 +255,9 @@ def test_interrupts_at_any_time():
     pushes = feeds(300, 60)
     start = time.perf_counter()
     results = [whole.push_all(batches) for batches in pushes]
-    longest = 1.5 * (time.perf_counter() - start) / len(pushes)  # half of the signals or more come within a push
+    longest = (
+        1.5 * (time.perf_counter() - start) / len(pushes)
+    )  # half of the signals or more come within a push
     wanted = [rows(result) for result in results]
     found, at, interrupts = [], 0, 0
     rng = np.random.default_rng(5)

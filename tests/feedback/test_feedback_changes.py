@@ -105,7 +105,9 @@ def test_judging_goes_on_after_every_technique(technique):
 
 def test_plan_changes_leave_nothing_behind():
     """What was counted under former plans is kept as numbers, not with their STAIRs."""
-    others = [thing for thing in gc.get_objects() if type(thing) is Stair]  # of whatever has run in this process
+    others = [
+        thing for thing in gc.get_objects() if type(thing) is Stair
+    ]  # of whatever has run in this process
     streams = {name: eddy.Stream({"k": "int64"}, window=eddy.Rows(50)) for name in "ABC"}
     query = eddy.Query(streams, where=["A.k = B.k", "B.k = C.k"])
     engine = eddy.Eddy(query, "(A B) C", feedback=Mns(restraint=False))
