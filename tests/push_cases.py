@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from unittest import mock
+
 from attrs import define, evolve, field
 
+import eddy.engine.fast_path
 from policies import Auto, Routing
-from tests import queries, strategies
+from tests import checks, queries, strategies
 from tests.cases import ANY_TECHNIQUE, FEEDBACK
 from tests.forms import AS
 from tests.strategies import Pick
@@ -28,6 +32,19 @@ class Turning(Routing):
     def choose(self, view):
         self.asked += 1
         return self.plans[self.asked % len(self.plans)]
+
+
+@contextmanager
+def short_segments():
+    """The fast path asks a policy after every portion that it is due in, as the long way does after every batch."""
+    with mock.patch.object(eddy.engine.fast_path, "SEGMENT", 1):
+        yield
+
+
+def check(case, **options):
+    """As `checks.check`, with policies that are asked as often as can be."""
+    with short_segments():
+        return checks.check(case, **options)
 
 
 def short_windows(pick, made):

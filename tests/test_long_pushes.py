@@ -7,12 +7,11 @@ from attrs import evolve
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
-import eddy.engine.fast_path
 from tests import ways
 from tests.cases import expected, make_engine, step_events
 from tests.checks import Book, check, follow, judge
 from tests.forms import AS
-from tests.push_cases import file, turning
+from tests.push_cases import file, short_segments, turning
 from tests.strategies import Pick, small
 
 base = settings().max_examples
@@ -25,15 +24,14 @@ def few(share):
 
 
 @pytest.fixture(scope="module", autouse=True)
-def short_segments():
-    """The fast path asks a policy after every portion that it is due in, as the long way does after every batch."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(eddy.engine.fast_path, "SEGMENT", 1)
+def often():
+    """Policies are asked in the middle of every push."""
+    with short_segments():
         yield
 
 
 @given(seeds)
-@few(0.3)
+@few(0.4)
 def test_files_in_one_push(seed):
     """Hundreds of times as long as the windows, under `Auto`, on every way in."""
     check(file(Pick(seed)))
@@ -47,7 +45,7 @@ def test_one_key_only(seed):
 
 
 @given(seeds)
-@few(0.15)
+@few(0.2)
 def test_every_form_gives_the_same_results(seed):
     """One feed in every form that a batch may have: long pushes or short ones."""
     pick = Pick(seed)
@@ -59,7 +57,7 @@ def test_every_form_gives_the_same_results(seed):
         follow(same, make_engine(same), wanted)
 
 
-def asked_within(case, way, wanted=None):
+def asked_within(case, way, wanted):
     """Run the case on a way, and judge results; how often the policy was asked in the middle of a push."""
     engine, book = make_engine(case, threads=way.threads), Book(case)
     within, held = 0, []
@@ -78,7 +76,7 @@ def asked_within(case, way, wanted=None):
 
 
 @given(seeds)
-@few(0.15)
+@few(0.2)
 def test_plans_that_change_in_the_middle_of_a_push(seed):
     """A policy that changes the plan each time it is asked, between any two portions, on every way; with `max_rows`."""
     case = evolve(turning(Pick(seed)), threads=2)
