@@ -243,6 +243,15 @@ def test_the_figures_are_those_that_were_measured(page):
     assert table.inserted(PAGES[page], table.read(FIGURES[page])) == PAGES[page]
 
 
+def test_the_readme_has_a_short_summary_of_them():
+    """Five lines at the most, which the same command writes, and a link to the page that has them all."""
+    assert table.summarised(README, table.read()) == README
+    begin, end = table.SUMMARY
+    lines = README.partition(begin)[2].partition(end)[0].strip().splitlines()
+    assert len(lines) <= 5 and "(docs/benchmarks.md)" in lines[0] and not any("|" in line for line in lines)
+    assert "docs/benchmarks.md" in table.summary(None)
+
+
 def test_a_miss_is_shown_as_plainly_as_a_hit():
     """Both have a row, with what was measured and what it must be."""
     figures = {
