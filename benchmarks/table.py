@@ -1,6 +1,6 @@
-"""The tables of figures in README.md and in docs: `python -m benchmarks.table [--write]`.
+"""The tables of figures in docs, and their summary in README.md: `python -m benchmarks.table [--write]`.
 
-`python -m benchmarks.targets --write` measures and keeps the figures of the README, `python -m benchmarks.techniques
+`python -m benchmarks.targets --write` measures and keeps the figures of the engine, `python -m benchmarks.techniques
 --write` those of the migration techniques, `python -m benchmarks.jit --write` those of feedback, `python -m
 benchmarks.drift --write` those of routing, `python -m benchmarks.bands --write` those of bands, and `python -m
 benchmarks.threads --write` those of threads; this only shows them, every miss included.
@@ -19,7 +19,7 @@ from typing import Any
 RESULTS = Path(__file__).with_name("results.json")
 ROOT = Path(__file__).parents[1]
 PAGES = {
-    ROOT / "README.md": RESULTS,
+    ROOT / "docs" / "benchmarks.md": RESULTS,
     ROOT / "docs" / "migration.md": RESULTS.with_name("results_migration.json"),
     ROOT / "docs" / "feedback.md": RESULTS.with_name("results_feedback.json"),
     ROOT / "docs" / "routing.md": RESULTS.with_name("results_routing.json"),
@@ -30,6 +30,9 @@ PAGES = {
 """Pages with figures, and the results that these are from."""
 BEGIN = "<!-- figures: written by python -m benchmarks.table --write -->"
 END = "<!-- end of figures -->"
+FRONT = ROOT / "README.md"
+"""Where the summary goes."""
+SUMMARY = "<!-- summary: written by python -m benchmarks.table --write -->", "<!-- end of summary -->"
 
 Results = Mapping[str, Any]
 
@@ -55,13 +58,58 @@ def render(results: Results | None) -> str:
     return "\n".join([*lines, *(_row(what, figures[what]) for what in sorted(figures, key=_natural))])
 
 
+def summary(results: Results | None) -> str:
+    """The figures in five lines at the most, for who wants to know whether to look closer."""
+    page = "[docs/benchmarks.md](docs/benchmarks.md)"
+    figures = {} if results is None else results.get("targets", {})
+    if not figures:
+        return f"Nothing has been measured yet; {page} has the goals."
+    goals = [figure["passed"] for figure in figures.values() if figure["target"] is not None]
+    lines = [
+        f"{sum(goals)} of {len(goals)} goals are reached. {page} has them all, and how they are measured."
+    ]
+    speeds = {what: figure for what, figure in figures.items() if "speed, of " in what}
+    if speeds:
+        ratios = [figure["measured"] for figure in speeds.values()]
+        (against,) = {what.rpartition(" of ")[2] for what in speeds}
+        lines.append(
+            f"Beside a join written by hand for one query in {against}, with one plan for ever, it is "
+            f"{min(ratios):.2f} to {max(ratios):.2f} times as fast."
+        )
+    short = {
+        "push of one row, 4 streams": "a push of one row takes",
+        "migrate(): the call": "a plan change takes",
+    }
+    short |= {"first import to first result, warm cache": "from the import to the first result it takes"}
+    told = [
+        f"{said} {_number(figures[what]['measured'])} {figures[what]['unit']}"
+        for what, said in short.items()
+        if what in figures
+    ]
+    if told:
+        text = ", ".join(told[:-1]) + f" and {told[-1]}" if len(told) > 1 else told[0]
+        lines.append(text[0].upper() + text[1:] + ".")
+    return "\n".join(lines)
+
+
 def inserted(text: str, results: Results | None) -> str:
     """The text with the figures between its marks."""
-    if text.count(BEGIN) != 1 or text.count(END) != 1:
-        raise SystemExit(f"the page must have both marks of the figures once: {BEGIN} and {END}")
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n{render(results)}\n{END}{after}"
+    return _between(text, (BEGIN, END), render(results))
+
+
+def summarised(text: str, results: Results | None) -> str:
+    """The text with the summary between its marks."""
+    return _between(text, SUMMARY, summary(results))
+
+
+def _between(text: str, marks: tuple[str, str], what: str) -> str:
+    """The text with this between two marks, in the place of what is there."""
+    begin, end = marks
+    if text.count(begin) != 1 or text.count(end) != 1:
+        raise SystemExit(f"the page must have both marks once: {begin} and {end}")
+    before, _, rest = text.partition(begin)
+    _, _, after = rest.partition(end)
+    return f"{before}{begin}\n{what}\n{end}{after}"
 
 
 def _row(what: str, figure: Results) -> str:
@@ -98,6 +146,8 @@ def main() -> int:
             page.write_text(inserted(page.read_text(encoding="utf-8"), read(results)), encoding="utf-8")
         else:
             print(f"{page.relative_to(ROOT)}\n\n{render(read(results))}\n")
+    if write:
+        FRONT.write_text(summarised(FRONT.read_text(encoding="utf-8"), read()), encoding="utf-8")
     return 0
 
 

@@ -1,7 +1,8 @@
 """What the engine must reach, measured in a few minutes: `python -m benchmarks.targets [--write]`.
 
 Every line is a ratio within this run, or a figure that the machine hardly moves. `--write` keeps the figures
-in `benchmarks/results.json`; `--only word` measures the lines whose group has the word in its name.
+in `benchmarks/results.json`, and `python -m benchmarks.table --write` puts them into `docs/benchmarks.md` and a summary
+of them into the README; `--only word` measures the lines whose group has the word in its name.
 """
 
 from __future__ import annotations
@@ -117,7 +118,7 @@ def compiling() -> Iterator[Line]:
     """Nothing is compiled that was compiled before."""
     cold, warm = cold_and_warm()
     for name, begun, target in (("warm", warm, 3.0), ("cold", cold, 60.0)):
-        note = f"{begun.processor:.2f} s of processor time; import {begun.imported:.2f} s"
+        note = f"{begun.processor:.2f} s of processor time in the process itself"
         yield Line(f"first import to first result, {name} cache", begun.first_result, "s", target, note=note)
     yield Line("compiled by plan changes and a new query", warm.compiled_after, "functions", 0)
 

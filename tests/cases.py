@@ -6,12 +6,9 @@ order of the stream's columns; times are whole seconds, also where the column is
 
 from __future__ import annotations
 
-import datetime
 import itertools
 import math
 
-import numpy as np
-import pyarrow as pa
 from attrs import evolve, frozen
 from numba import njit
 
@@ -45,9 +42,8 @@ from policies import (
 )
 from policies.optimizer.model import CostModel
 from tests import naive
+from tests.forms import formed
 from tests.inside import engine_from
-
-EPOCH = datetime.datetime(1970, 1, 1)
 
 TECHNIQUES = [
     *(Jisc(keys) for keys in (0, 1, 100)),
@@ -284,55 +280,9 @@ def selected(case):
 
 
 def batch(case, name, rows):
-    """Rows as a batch that the engine takes, in the case's form: lists, numpy or Arrow."""
-    columns = {}
-    for place, (column, kind) in enumerate(case.streams[name].columns.items()):
-        values = [row[place] for row in rows]
-        columns[column] = AS[case.form](values, kind)
-    return pa.table(columns) if case.form == "arrow" else columns
-
-
-def unit(kind):
-    """The unit of a timestamp type: "us" for "timestamp[us, UTC]"."""
-    return kind.partition("[")[2].rstrip("]").partition(",")[0] or "us"
-
-
-def as_list(values, kind):
-    """Plain Python values; times are datetimes."""
-    if kind.startswith("timestamp"):
-        return [None if value is None else moment(value) for value in values]
-    return values
-
-
-def as_numpy(values, kind):
-    """An array of the column's own type, masked where there are NULLs; strings stay a list."""
-    if kind == "string":
-        return values
-    fill = [0 if value is None else value for value in values]
-    if kind.startswith("timestamp"):
-        array = np.array(fill, "int64").astype("datetime64[s]").astype(f"datetime64[{unit(kind)}]")
-    else:
-        array = np.array(fill, kind)
-    missing = [value is None for value in values]
-    return np.ma.masked_array(array, missing) if any(missing) else array
-
-
-def as_arrow(values, kind):
-    """An Arrow array of the column's own type."""
-    if kind.startswith("timestamp"):
-        values = [None if value is None else moment(value) for value in values]
-        return pa.array(values, pa.timestamp(unit(kind)))
-    return pa.array(
-        values, {"bool": pa.bool_(), "float32": pa.float32(), "float64": pa.float64()}.get(kind, kind)
-    )
-
-
-def moment(seconds):
-    """Seconds since 1970 as a datetime."""
-    return EPOCH + datetime.timedelta(seconds=seconds)
-
-
-AS = {"list": as_list, "numpy": as_numpy, "arrow": as_arrow}
+    """Rows as a batch that the engine takes, in the case's form."""
+    kinds = case.streams[name].columns
+    return formed(case.form, {c: ([row[place] for row in rows], kinds[c]) for place, c in enumerate(kinds)})
 
 
 # What the oracle sees

@@ -14,7 +14,8 @@ import pytest
 from attrs import define, field
 
 import eddy
-from tests.cases import Case, batch, expected, make_engine, moment, selected, step_events, thrifty
+from tests.cases import Case, batch, expected, make_engine, selected, step_events, thrifty
+from tests.forms import moment, zone
 from tests.inside import Inside
 
 
@@ -41,7 +42,9 @@ class Book:
             self.count += 1
             for (column, kind), value in zip(stream.columns.items(), row, strict=True):
                 timed = kind.startswith("timestamp") and value is not None
-                self.shown[f"{name}.{column}"].append(plain(moment(value) if timed else value))
+                self.shown[f"{name}.{column}"].append(
+                    plain(moment(value, zone(kind) is not None) if timed else value)
+                )
                 if column == stream.time:
                     self.now = max(self.now, value)
 
@@ -60,10 +63,12 @@ class Book:
 
 
 def plain(value):
-    """A value that compares: NaN by name, -0.0 apart from 0.0, moments without their zone."""
+    """A value that compares: NaN by name, -0.0 apart from 0.0, moments with a zone as those of UTC."""
     if isinstance(value, float):
         return "NaN" if math.isnan(value) else ("float", value, math.copysign(1, value))
-    return value.replace(tzinfo=None) if isinstance(value, datetime.datetime) else value
+    if isinstance(value, datetime.datetime) and value.tzinfo is not None:
+        return value.astimezone(datetime.timezone.utc)
+    return value
 
 
 def row_tuples(results, first=0):
@@ -170,9 +175,9 @@ def sample(stream, now):
     """A good batch of two rows at time ``now``."""
     values = {"string": "a", "bool": True}
     return {
-        column: [moment(now) if kind.startswith("timestamp") else now] * 2
+        column: [moment(now, zone(kind) is not None) if kind.startswith("timestamp") else now] * 2
         if column == stream.time
-        else [moment(0) if kind.startswith("timestamp") else values.get(kind, 1)] * 2
+        else [moment(0, zone(kind) is not None) if kind.startswith("timestamp") else values.get(kind, 1)] * 2
         for column, kind in stream.columns.items()
     }
 
@@ -242,7 +247,8 @@ def backwards(good, stream, now):
     """The second row is older than the first."""
     if stream.time is None:
         return None
-    older = moment(now - 1) if stream.columns[stream.time].startswith("timestamp") else now - 1
+    kind = stream.columns[stream.time]
+    older = moment(now - 1, zone(kind) is not None) if kind.startswith("timestamp") else now - 1
     return {**good, stream.time: [good[stream.time][0], older]}
 
 

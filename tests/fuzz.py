@@ -14,7 +14,7 @@ import time
 
 from attrs import evolve, fields
 
-from tests import checks, naive, ways
+from tests import checks, naive, push_cases, ways
 from tests.cases import ANY_TECHNIQUE, Case, make_query, step_events
 from tests.strategies import Pick, large, long, migrating, small
 from tests.way_cases import draw
@@ -31,6 +31,8 @@ KINDS = {
     "large": large,
     "long": long,
     "ways": draw,
+    "files": push_cases.file,
+    "turning": push_cases.turning,
 }
 OFTEN = {
     "small": 8,
@@ -39,10 +41,14 @@ OFTEN = {
     "changing": 4,
     "demoting": 3,
     "restarting": 3,
+    "files": 2,
+    "turning": 2,
     "large": 1,
     "long": 1,
 }
-"""How many of 33 cases are of each kind."""
+"""How many of 37 cases are of each kind."""
+MODULES = {"ways": ways, "files": push_cases, "turning": push_cases}
+"""Who checks the cases of a kind, unless `tests.checks` does."""
 
 
 def failure(case, module=checks):
@@ -181,13 +187,15 @@ def as_test(case, seed, error, module=checks):
             lines += ["            streams={", *rows, "            },"]
         else:
             lines.append(f"            {option.name}={value!r},")
-    policies = case.feedback, case.technique, case.routing
+    policies = [case.feedback, case.technique]
+    own = isinstance(case.routing, push_cases.Turning)
+    policies += [] if own else [case.routing]
     heading = [
         "from math import inf, nan  # noqa: F401",
         "",
         f"from policies import {', '.join(sorted({type(p).__name__ for p in policies}))}  # noqa: F401",
         "from tests.cases import Case, S",
-        f"from {module.__name__} import check",
+        f"from {module.__name__} import {'Turning, ' if own else ''}check",
     ]
     return "\n".join([*heading, "", "", *lines, "        )", "    )"])
 
@@ -208,7 +216,7 @@ def main(arguments=None):
     while time.monotonic() - start < 60 * options.minutes:
         pick = Pick(seed)
         kind = options.kind or pick.choice(kinds)
-        case, module = KINDS[kind](pick), ways if kind == "ways" else checks
+        case, module = KINDS[kind](pick), MODULES.get(kind, checks)
         error = failure(case, module)
         if error is not None:
             print(

@@ -12,7 +12,8 @@ from attrs import field, frozen
 
 import eddy
 from tests import naive
-from tests.cases import Case, bracket, inner, moment, predicate, selected, step_events, window
+from tests.cases import Case, bracket, inner, predicate, selected, step_events, window
+from tests.forms import moment
 from tests.inside import engine_from
 from tests.own_aggregates import OWN
 

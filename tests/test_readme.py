@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 import re
 from collections.abc import Iterable
 from importlib.util import find_spec
@@ -87,8 +88,11 @@ def missing(names: Iterable[str], text: str) -> list[str]:
 
 @every_page
 def test_the_examples_run_and_print_what_the_page_says(page, tmp_path, monkeypatch):
-    """All of them, in order, in one namespace, in an empty folder."""
+    """All of them, in order, in one namespace, in an empty folder; engines' clocks hardly move, so that no plan change
+    is taken back because the machine is busy."""
     monkeypatch.chdir(tmp_path)
+    ticks = itertools.count()
+    monkeypatch.setattr("time.perf_counter", lambda: 1e-9 * next(ticks))
     namespace: dict[str, object] = {"__name__": "page"}
     assert blocks("python", page)
     for block in blocks("python", page):
@@ -237,6 +241,15 @@ def test_the_readme_links_to_every_page():
 def test_the_figures_are_those_that_were_measured(page):
     """`python -m benchmarks.table --write` would change nothing."""
     assert table.inserted(PAGES[page], table.read(FIGURES[page])) == PAGES[page]
+
+
+def test_the_readme_has_a_short_summary_of_them():
+    """Five lines at the most, which the same command writes, and a link to the page that has them all."""
+    assert table.summarised(README, table.read()) == README
+    begin, end = table.SUMMARY
+    lines = README.partition(begin)[2].partition(end)[0].strip().splitlines()
+    assert len(lines) <= 5 and "(docs/benchmarks.md)" in lines[0] and not any("|" in line for line in lines)
+    assert "docs/benchmarks.md" in table.summary(None)
 
 
 def test_a_miss_is_shown_as_plainly_as_a_hit():

@@ -20,6 +20,7 @@ from eddy.inspect.why import Inquiry
 from eddy.query.query import Query
 from eddy.results.output import GroupedOutput
 from eddy.results.result import Result
+from eddy.shown import kind_of
 from eddy.snapshot import snapshot
 from eddy.state import EngineState
 from eddy.statistics import Statistics
@@ -104,6 +105,11 @@ class Eddy:
         that are ever built at a time (signed results and aggregates: those of ``batch_size`` events); draw it to its
         end before the next push. A batch that is refused (BatchError) changes nothing.
         """
+        if not isinstance(stream, str):
+            raise EddyError(
+                f"push takes the name of a stream and then its batch, not a {kind_of(stream)} first: "
+                f"as in push({self.query.names[0]!r}, batch)"
+            )
         return pushing.push(self._state, {stream: batch}, max_rows)
 
     @overload
@@ -122,7 +128,10 @@ class Eddy:
         Rows of static streams come before all others.
         """
         if type(batches) is not dict and not isinstance(batches, Mapping):
-            raise EddyError(f"push_all takes a dict of stream name to batch, not {type(batches).__name__}")
+            raise EddyError(
+                f"push_all takes a dict of stream name to batch, not a {kind_of(batches)}: say whose rows these are, "
+                f"as in push({self.query.names[0]!r}, batch) or push_all({{{self.query.names[0]!r}: batch, ...}})"
+            )
         return pushing.push(self._state, batches, max_rows)
 
     def run(self, source: Iterable[tuple[str, Any]]) -> Iterator[Result]:

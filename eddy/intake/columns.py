@@ -18,6 +18,7 @@ import pyarrow as pa
 from numpy import ndarray
 
 from eddy.errors import BatchError
+from eddy.shown import kind_of
 from eddy.values.conversion import FAILURES, convert
 from eddy.values.plain import plain, plain_text
 from eddy.values.types import Array, Column, ColumnType
@@ -140,13 +141,17 @@ def _table(name: str, batch: Any) -> pa.Table:
                     f"stream {name}: this {type(batch).__name__} cannot be read ({str(error).splitlines()[0]}); "
                     "convert its columns to types that Arrow knows"
                 ) from error
-            hint = "; if this is one column, give it with its name, as in {'x': ...}"
+            called = getattr(batch, "name", None) or "x"
+            raise BatchError(
+                f"stream {name}: a {kind_of(batch)} is one column, and a batch has all of the stream: give it with its "
+                f"name, beside the others, as in {{{called!r}: ...}}, or a data frame"
+            ) from error
     elif hasattr(batch, "collect"):
         hint = "; call collect() on it first"
     elif isinstance(batch, list) and batch and isinstance(batch[0], Mapping):
         hint = "; a list of rows becomes one with pyarrow.Table.from_pylist(rows)"
     raise BatchError(
-        f"stream {name}: a {type(batch).__name__} is not a batch; give a dict of arrays, a "
+        f"stream {name}: a {kind_of(batch)} is not a batch; give a dict of arrays, a "
         f"structured numpy array, a pyarrow Table or RecordBatch, or a data frame of pandas or polars{hint}"
     )
 

@@ -173,6 +173,7 @@ class Intake:
             if name not in number:
                 raise BatchError(
                     f"the query has no stream {name!r}: push to one of {', '.join(self.query.names)}"
+                    + self._column_of(name)
                 )
         names, read, offsets = [], [], [0]
         for name, stream in self._order:
@@ -203,6 +204,13 @@ class Intake:
         if self._static:
             parts.sort(key=lambda part: part.stream)
         return Arrivals(streams, times, tuple(parts), _given(given, events))
+
+    def _column_of(self, name: str) -> str:
+        """What to do with a name that is no stream's but a column's; nothing if it is not."""
+        of = [stream for stream in self.query.names if name in self.query.streams[stream].columns]
+        return (
+            f"; it is a column: give it with its stream, as in {{{of[0]!r}: {{{name!r}: ...}}}}" if of else ""
+        )
 
     def accept(self, arrivals: Arrivals) -> None:
         """The arrivals are being processed: time moves on."""

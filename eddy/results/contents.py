@@ -7,6 +7,7 @@ somebody still holds before it goes on. Columns of an aggregate are there from t
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -43,6 +44,8 @@ class Contents:
     """The columns of an aggregate by name, under which ``columns`` has them; None for a join."""
     columns: dict[Place, Column] = field(factory=dict)
     """Those that were read."""
+    parts: Sequence[Contents] = ()
+    """Those that these are the rows of, one after the other; they are asked when these are asked."""
     known_sign: Array | None = field(default=None, init=False)
     """The signs, once they were read."""
     _rows: Array | None = field(init=False, default=None)
@@ -131,6 +134,31 @@ class Contents:
         if self.number is not None:
             self._rows, self.number = self._numbers, None
         self.rows_fn = self.sign_fn = self.fetch = None
+        self.parts = ()
+
+    def some(self, start: int, stop: int) -> Contents:
+        """The rows from ``start`` to ``stop``, materialised; of the others no value is read."""
+        if self.parts:
+            firsts = list(itertools.accumulate((part.count for part in self.parts), initial=0))
+            pieces = [
+                part.some(max(start - first, 0), min(stop - first, part.count))
+                for part, first in zip(self.parts, firsts, strict=False)
+                if start < first + part.count and first < stop
+            ]
+            whole = Contents.concat(pieces)
+            whole.materialise()
+            return whole
+        if self.fetch is None:
+            return self.slice(slice(start, stop))
+        rows, names = self._own_rows()[start:stop], self.query.names
+        columns = {
+            place: self.fetch(*place, np.ascontiguousarray(rows[:, names.index(place[0])]))
+            for _, _, place in self.outputs()
+        }
+        piece = Contents(self.query, stop - start, None, None, columns=columns)
+        piece.known_sign = self.sign()[start:stop]
+        piece.give_rows(rows if self.number is None else self.number(rows))
+        return piece
 
     def slice(self, here: slice) -> Contents:
         """Some of the rows, which were materialised."""
@@ -163,4 +191,4 @@ class Contents:
         if types is not None:
             columns = {name: Column.concat([part.column((name, name)) for part in parts]) for name in types}
             return Contents.of_columns(parts[0].query, columns, types, sign())
-        return Contents(parts[0].query, sum(part.count for part in parts), rows, fetch, sign)
+        return Contents(parts[0].query, sum(part.count for part in parts), rows, fetch, sign, parts=parts)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 SHOWN = 10
-"""`repr` shows the rows of a result that has no more than this many."""
+"""`repr` shows all rows of a result that has no more than this many; else the first half of so many, and the last."""
 
 SIGN = "sign"
 """The name of the column of signs, where it is asked for."""
@@ -156,17 +156,29 @@ class Result:
 
     def __repr__(self) -> str:
         text = f"<Result of {self.count} row{'' if self.count == 1 else 's'}"
-        if not 0 < self.count <= SHOWN:
+        if self.count == 0:
             return text + ">"
-        columns = [[name, *map(str, values)] for name, values in self.to_pydict().items()]
+        shown = self if self.count <= SHOWN else self._ends(SHOWN // 2)
+        columns = [[name, *map(str, values)] for name, values in shown.to_pydict().items()]
         if (self.sign < 0).any():
-            columns.append([SIGN, *(f"{value:+d}" for value in self.sign.tolist())])
+            columns.append([SIGN, *(f"{value:+d}" for value in shown.sign.tolist())])
         widths = [max(map(len, column)) for column in columns]
         lines = [
             "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True))
             for line in zip(*columns, strict=True)
         ]
+        if shown is not self:
+            lines.insert(1 + SHOWN // 2, "  ".join("...".rjust(width) for width in widths))
         return "\n  ".join([text, *lines]) + ">"
+
+    def _ends(self, count: int) -> Result:
+        """The first and the last ``count`` rows; of the others only the row numbers are read."""
+
+        def read() -> Contents:
+            ends = self.contents.some(0, count), self.contents.some(self.count - count, self.count)
+            return Contents.concat(ends)
+
+        return Result(self._safely(read))
 
     def _column(self, place: Place) -> Column:
         found = self.contents.columns.get(place)

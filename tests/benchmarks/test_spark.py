@@ -1,28 +1,36 @@
 """What `benchmarks.spark` says of the processors that a side kept busy."""
 
-import multiprocessing
+import subprocess
 import sys
-import time
+from pathlib import Path
 
 import pytest
 
 from benchmarks import spark
-from benchmarks.spark import Turns, lines, processor_seconds
+from benchmarks.spark import Turns, lines
 
-
-def _burn(seconds):
-    end = time.process_time() + seconds
-    while time.process_time() < end:
-        pass
+BURN = "import time\nwhile time.process_time() < 0.4: pass"
+MEASURED = f"""
+import subprocess, sys
+from benchmarks.spark import processor_seconds
+before = processor_seconds()
+child = subprocess.Popen([sys.executable, "-c", {BURN!r}], stdin=subprocess.PIPE)
+child.wait()
+print(processor_seconds() - before)
+"""
+"""A process of its own, which has no other children that begin or end meanwhile."""
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="it is read from /proc")
 def test_the_time_of_children_counts_while_they_run_and_when_they_have_ended():
-    before = processor_seconds()
-    child = multiprocessing.get_context("spawn").Process(target=_burn, args=(0.3,))
-    child.start()
-    child.join()
-    assert 0.25 <= processor_seconds() - before
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURED],
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert float(done.stdout) >= 0.35
 
 
 def test_the_line_of_two_cores_says_how_many_times_there_can_be_at_most(monkeypatch):

@@ -25,7 +25,7 @@ COMMAND = [sys.executable, "-c", "from eddy.cli import main; raise SystemExit(ma
 
 def test_the_whole_job_in_a_pipe():
     """As a newcomer runs it: all rows, plain lines, plans of each partition, nothing lost or repeated."""
-    done = subprocess.run(COMMAND, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(COMMAND, cwd=ROOT, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     assert [line for line in done.stderr.splitlines() if "incubator" not in line] == []  # Java's own word
     assert "\x1b" not in done.stdout and done.stdout.isascii()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
+import pandas
 import pytest
 
 import eddy
@@ -136,3 +137,21 @@ def test_nested_loops_find_what_hashing_finds(plan):
     assert nested.statistics().results == hashed.statistics().results > 500
     filled = nested.statistics().composites_filled
     assert filled == hashed.statistics().composites_filled > 0
+
+
+def test_whose_rows_these_are_has_to_be_said():
+    """What is given in the wrong place is named, and where it belongs."""
+    frame = pandas.DataFrame({"ts": [1], "k": [1]})
+    engine = eddy.Eddy(eddy.Query({n: {"ts": "int64", "k": "int64"} for n in "AB"}, where=["A.k = B.k"]))
+    for call, said in (
+        (
+            lambda: engine.push_all(frame),
+            r"not a pandas.DataFrame: .* push\('A', batch\) or push_all\({'A': batch",
+        ),
+        (lambda: engine.push(frame, "A"), r"the name of a stream .* not a pandas.DataFrame first"),
+        (lambda: engine.push("A", frame["k"]), r"a pandas.Series is one column.* as in {'k': ...}"),
+        (lambda: engine.push_all({"k": [1], "ts": [1]}), r"no stream 'k'.* as in {'A': {'k': ...}}"),
+    ):
+        with pytest.raises(eddy.EddyError, match=said):
+            call()
+    assert engine.statistics().events == 0

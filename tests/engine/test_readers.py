@@ -20,7 +20,7 @@ import numpy as np
 import eddy
 from policies import Auto, Jisc, ParallelTrack
 
-faulthandler.dump_traceback_later(100, exit=True)
+faulthandler.dump_traceback_later(300, exit=True)
 SECONDS, READERS, KEYS = 1.2, 3, 300
 errors = []
 
@@ -82,7 +82,7 @@ def push_and(engine, readers, names="AB", text=False, size=300, each=lambda resu
     finally:
         stop.set()
     for thread in threads:
-        thread.join(20)
+        thread.join(200)
         assert not thread.is_alive()
     assert not errors, errors
     assert pushes > 3
@@ -326,7 +326,7 @@ CASES = {
             return work
         threads = [threading.Thread(target=guarded(run(a, b)), daemon=True) for a, b in ("XY", "YX")]
         for thread in threads: thread.start()
-        for thread in threads: thread.join(60)
+        for thread in threads: thread.join(200)
         assert not errors and not any(thread.is_alive() for thread in threads)
     """,
     "arrays that the caller goes on to write to": """
@@ -360,7 +360,7 @@ def run(case: str) -> None:
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=180,
+        timeout=400,
     )
     assert done.returncode == 0, done.stdout + done.stderr
 

@@ -312,13 +312,13 @@ def test_two_threads_are_not_in_one_engine():
 
     def slow(*_):
         inside.set()
-        done.wait(10)
+        done.wait(200)
         return None
 
     with mock.patch.object(engine.state.fast_path, "push", side_effect=slow):
         first = threading.Thread(target=engine.push, args=("A", {"x": [1]}))
         first.start()
-        assert inside.wait(10)
+        assert inside.wait(200)
         for call in (
             lambda: engine.push("B", {"x": [1]}),
             lambda: engine.push_all({"B": {"x": [1]}}),

@@ -22,8 +22,13 @@ def query_of(window):
 
 
 def engine_of(feedback, cost, window=20):
-    """An engine whose clock is moved on by 1 with every batch, and by ``cost`` with every visit to an edge."""
-    engine, now = Inside(query_of(window), plan="(A B) C", feedback=feedback), [0.0]
+    """An engine of `query_of`, by whose clock a visit to an edge takes ``cost``."""
+    return by_hand(Inside(query_of(window), plan="(A B) C", feedback=feedback), feedback, cost)
+
+
+def by_hand(engine, feedback, cost):
+    """Have the engine's clock moved on by 1 with every batch, and by ``cost`` with every visit to an edge."""
+    now = [0.0]
     suspension = Suspension(feedback, engine.state.executor, clock=lambda: now[0])
     engine.state.executor.suspension = suspension
     end, done = suspension.visits.end, suspension.done
@@ -119,7 +124,9 @@ def test_one_of_two_siblings_rests_while_the_rows_of_the_other_wait(partners, re
     where = ["A.k = B.k", "C.k = D.k", "A.p = C.p", "B.p = D.p"]
     found = {}
     for policy in (Mns(), Mns(restraint=False), NoFeedback()):
-        engine = eddy.Eddy(eddy.Query(streams, where=where), "(A B) (C D)", feedback=policy)
+        engine = Inside(eddy.Query(streams, where=where), "(A B) (C D)", feedback=policy)
+        if not isinstance(policy, NoFeedback):
+            by_hand(engine, policy, 0.0001)
         seen = []
         found[policy] = []
         for batch in pairs(20, 4, partners):

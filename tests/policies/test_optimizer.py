@@ -182,14 +182,15 @@ def test_greedy_with_refinement_is_close_to_the_best(shape, monkeypatch):
 
 
 def test_twelve_streams_take_less_than_50_milliseconds():
-    """The exact search, worst shape of graph first; the best of some attempts, as the machine may be busy."""
+    """The exact search, worst shape of graph first; a tenth of it, in fact. In processor time, and the best of some
+    attempts, as the machine may be busy."""
     estimate = random_estimate("one key", 12, seed=1)
     for given in ("bushy", "left-deep", "orderings"):
         taken = []
         for _ in range(5):
-            start = time.perf_counter()
+            start = time.thread_time()
             best(estimate, MODEL, given)
-            taken.append(time.perf_counter() - start)
+            taken.append(time.thread_time() - start)
         assert min(taken) < 0.05, given
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections import Counter
 from types import SimpleNamespace
 from typing import Any
 
@@ -58,6 +59,7 @@ class Feed:
         self.pool = StringPool()
         self.payloads: dict[str, Payload] = {}
         self.log: list[Any] = []
+        self.fetched: Counter[tuple[str, str]] = Counter()
         for name, kinds, rows in [("A", A, ROWS_A), ("B", B, ROWS_B)]:
             stream = SimpleNamespace(columns={c: column_type(kind) for c, kind in kinds.items()}, time=None)
             columns, n = normalise(name, stream, rows)
@@ -90,6 +92,7 @@ class Feed:
         def fetch(stream: str, column: str, wanted: np.ndarray) -> Column:
             assert wanted.flags.c_contiguous
             self.log.append((stream, column))
+            self.fetched[stream, column] += len(wanted)
             return self.payloads[stream].take(column, wanted)
 
         return Result(Contents(self.query, len(pairs), rows, fetch, None if sign is None else signs))

@@ -87,7 +87,7 @@ def test_one_row_with_ten_million_partners_needs_little_memory():
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=400,
     )
     assert done.returncode == 0, done.stderr
     count, megabytes = map(int, done.stdout.split())

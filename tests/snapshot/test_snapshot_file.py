@@ -114,7 +114,7 @@ DYING = """
 """
 
 
-LONGEST = 180
+LONGEST = 400
 """Seconds that a process may take; its kernels may have to be compiled first."""
 
 

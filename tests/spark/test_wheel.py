@@ -73,7 +73,7 @@ def wheel(tmp_path_factory):
         shutil.copy(ROOT / name, source / name)
     build = [sys.executable, "-m", "pip", "wheel", str(source), "--no-deps", "-q", "-w", str(folder)]
     for more in (["--no-build-isolation"], []):  # what is installed may be too old to build wheels by itself
-        done = subprocess.run([*build, *more], capture_output=True, text=True, timeout=200)
+        done = subprocess.run([*build, *more], capture_output=True, text=True, timeout=400)
         if done.returncode == 0:
             (made,) = folder.glob("eddy_stairs-*.whl")
             return made
@@ -94,7 +94,7 @@ def test_an_installed_wheel_and_one_in_py_files(wheel, tmp_path):
         "--target",
         str(site),
     ]
-    subprocess.run([*install, str(wheel)], check=True, timeout=100)
+    subprocess.run([*install, str(wheel)], check=True, timeout=400)
     assert not (site / "tests").exists() and not (site / "benchmarks").exists()
     with zipfile.ZipFile(archive()) as file:  # kernels that are compiled already, which would take a minute
         file.extractall(site, [name for name in file.namelist() if name.endswith(KERNELS)])
@@ -104,7 +104,7 @@ def test_an_installed_wheel_and_one_in_py_files(wheel, tmp_path):
         env={**os.environ, "PYTHONPATH": str(site)},
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=400,
     )
     assert done.returncode == 0, done.stderr[-3000:]
     found = json.loads(done.stdout.splitlines()[-1])
@@ -126,7 +126,7 @@ def test_a_wheel_is_not_run_as_an_archive(wheel, tmp_path):
         env=environment,
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=400,
     )
     assert done.returncode == 0, done.stderr[-3000:]
     assert "refused: Eddy does not run out of an archive" in done.stdout and "--py-files" in done.stdout

@@ -18,7 +18,7 @@ from policies import Mns, Routing
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 
-PATIENCE = 60
+PATIENCE = 200
 """Seconds after which a child hangs."""
 WAYS = {"short": {}, "long": {"feedback": Mns()}}
 """Batches that kernels alone do, with helpers; and such as Python deals out, with a pool."""
