@@ -132,7 +132,9 @@ def test_jisc_goes_ahead_by_composites_too():
     trace = Trace(OLD, migration=Jisc(ahead=2))
     for name in "ABCD":
         keys = np.arange(2000)
-        trace.engine.push(name, {"k": np.concatenate((keys, np.repeat(keys[1000:], 9 if name == "C" else 0)))})
+        trace.engine.push(
+            name, {"k": np.concatenate((keys, np.repeat(keys[1000:], 9 if name == "C" else 0)))}
+        )
     trace.migrate(NEW)
     trace.engine.push("A", {"k": np.arange(100)})
     built, filled = trace.last.composites_built, trace.last.keys_filled
