@@ -15,6 +15,7 @@ from benchmarks.stages import Arena, Plans, middle, ratios
 from benchmarks.workloads import Workload
 from eddy import Eddy
 from policies import Jisc, Migration, MovingState, ParallelTrack
+from policies.migration.base import Change
 
 JISC, TRACKS, STEMS, MOVING, STILL = "Jisc", "ParallelTrack", "SteMs", "MovingState", "no change"
 BACKGROUND = "Jisc(background)"
@@ -28,6 +29,13 @@ TECHNIQUES: Mapping[str, Migration | None] = {
 FEEDS: Mapping[str, type[Workload]] = {"random": Workload, "even": Even}
 """Uniform keys, as many as a window has rows: drawn at random, or every one once in each window."""
 CASES = {"best": "Figure 7", "worst": "Figure 8"}
+
+
+class FromNow(MovingState):
+    """Moving State, but that loading a snapshot leaves the old plan's states as they are: the new plan drops them."""
+
+    def resume(self, change: Change) -> None:
+        pass
 
 
 def side_by_side(work: Workload, *others: str, size: int = BATCH) -> Arena:
@@ -173,10 +181,9 @@ def _latency(report: Report, joins: str, work: Workload, size: int, times: int) 
             report.tell(f"{name}: {turn}")
             engines = {
                 JISC: Eddy.load(path, joins=joins, migration=Jisc()),
-                MOVING: Eddy.load(path, joins=joins, migration=Jisc()),
+                MOVING: Eddy.load(path, joins=joins, migration=FromNow()),
                 STILL: Eddy.load(path, joins=joins, migration=MovingState()),
             }
-            engines[MOVING]._migration = MovingState()  # under it, loading would fill the old plan's states
             arena = Arena.of(work, engines, size=size)
             stages.append(arena.stage(to(arena, swapped(work.names, "worst")), batches=9, whole=False))
     batch = {i: float(np.median(stage.seconds[STILL])) for i, stage in enumerate(stages)}

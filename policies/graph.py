@@ -43,6 +43,23 @@ class Graph:
         both = left | right
         return any(reads <= both and reads & left and reads & right for reads in self._wide)
 
+    def order(self, reached: Iterable[str], names: Iterable[str]) -> list[str]:
+        """These ``names`` in an order in which each has a predicate with those before, or with those ``reached``, if
+        there is one: the next is the first of them that has."""
+        before, left, order = set(reached), list(names), list[str]()
+        around = set[str]().union(*(self._near[name] for name in before))
+        while left:
+            name = next((name for name in left if name in around or self._by_wide(before, name)), left[0])
+            left.remove(name)
+            before.add(name)
+            around |= self._near[name]
+            order.append(name)
+        return order
+
+    def _by_wide(self, before: set[str], name: str) -> bool:
+        """Whether a predicate over more than two streams can be tested when this one comes to those before."""
+        return any(name in reads and reads - {name} <= before for reads in self._wide)
+
     def connected(self, names: Iterable[str]) -> bool:
         """Whether the predicates among these streams alone connect all of them."""
         rest = set(names)

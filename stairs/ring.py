@@ -67,9 +67,10 @@ class Ring:
         self.address = address_of(self.meta)
         """By which kernels that run a whole plan know the ring; it never changes."""
         self._hold(*self._allocate(power_of_two(capacity)), np.empty(SMALLEST, np.int32))
-        self.start(first, first)
+        if first != 0:
+            self.start(first, first)
         if first != 1:
-            self.state[1][:] = np.int64(first - 1).astype(np.int32)
+            self.state[1].fill(np.int64(first - 1).astype(np.int32) if first else -1)
 
     def start(self, first: int, refreshed: int) -> None:
         """Begin with this id (while empty)."""

@@ -45,8 +45,11 @@ class Change:
     adopted: BlackBox | None = field(default=None, init=False)
     """A box that takes over."""
     last: int = field(default=0, init=False)
+    asked: tuple[int, int] = field(default=(0, 0), init=False)
     since: tuple[NDArray[np.int64], int] = field(init=False)
     """``counts`` and ``live`` of the oldest change under way."""
+    _filled: tuple[int, int] = field(default=(0, 0), init=False)
+    """Holes filled, and composites that came of it, in the engine's life until the technique was last called."""
     _created: list[State] = field(factory=list, init=False)
     _track: RunningPlan | None = field(default=None, init=False)
     """What a change that another one has followed still waits for: STAIRs with holes, or the former track."""
@@ -130,6 +133,10 @@ class Change:
         return [stair for stair in self._router.stairs.values() if stair.holes is not None]
 
     @property
+    def built(self) -> int:
+        return self._router.composites_built
+
+    @property
     def age(self) -> float:
         counts, live = self.since
         return float((self._rows.counts - counts).sum()) / max(1, live)
@@ -176,11 +183,14 @@ class Change:
     def note(self, events: int, results: int, held: int) -> None:
         """A batch of ``events`` is done: it gave ``results``, and others that are ``held`` back."""
         self.last = events
+        keys, composites = self._filled
+        self.asked = self._router.keys_filled - keys, self._router.composites_built - composites
         self.chronicle.batch(events, results, held)
         self.chronicle.measure(self._router, self.boxed)
 
     def note_progress(self) -> None:
         """See what the technique has done; how large all is need not be known more than once a batch."""
+        self._filled = self._router.keys_filled, self._router.composites_built
         if self.last == 0 or self._several:
             self.chronicle.measure(self._router, self.boxed)
         else:

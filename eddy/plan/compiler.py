@@ -33,6 +33,7 @@ class Compiler:
         ]
         """For each stream the key classes that it has a column of, as bits."""
         self._keys: dict[int, Key] = {}
+        self._leaves: dict[tuple[Streams, Key], StairId] = {}
         residuals = sorted(query.residuals, key=lambda residual: residual.order)
         self.residuals = [(r, frozenset(number[name] for name in r.streams)) for r in residuals]
         """Each with the streams that it reads, in an order that depends on what they say alone."""
@@ -58,11 +59,24 @@ class Compiler:
             known = self._keys[classes] = Key(tuple(places))
         return known
 
+    def stair(self, streams: Streams, key: Key) -> StairId:
+        """The name of a STAIR; that of a leaf is made once."""
+        if len(streams) > 1:
+            return StairId(streams, key)
+        known = self._leaves.get((streams, key))
+        if known is None:
+            known = self._leaves[streams, key] = StairId(streams, key)
+        return known
+
     def connected(self, some: frozenset[str], name: str) -> bool:
         """Whether a predicate that the streams together decide reads the one more stream."""
-        streams, one = {self.number[s] for s in some}, self.number[name]
-        if self.shared(tuple(streams), (one,)):
+        number = self.number
+        one, ours = number[name], 0
+        for stream in some:
+            ours |= self.masks[number[stream]]
+        if ours & self.masks[one]:
             return True
+        streams = {number[stream] for stream in some} if self.residuals else set[int]()
         return any(
             one in reads and reads <= streams | {one} and len(reads) > 1 for _, reads in self.residuals
         )

@@ -39,9 +39,10 @@ class Pipelines:
             rests = {self._rest(name, order, kept) for name in kept for _, order in self.plan.ways(name)}
             self._ids[self._numbers(kept)] = []
             self._alike[self._numbers(kept)] = len(rests) == 1
-        for name in self.plan.orders:
-            for _, order in self.plan.ways(name):
-                self._find_keys(name, order)
+        if self._ids:
+            for name in self.plan.orders:
+                for _, order in self.plan.ways(name):
+                    self._find_keys(name, order)
         for name in self.plan.orders:
             for way, (share, order) in enumerate(shares(self.plan.ways(name))):
                 self._follow(name, order, way, share)
@@ -70,13 +71,14 @@ class Pipelines:
         """Add the steps of a stream's rows, or of the part of them that takes this way."""
         compiler, path, whole = self.compiler, self._numbers((name,)), share
         sizes: tuple[int, ...] = (1,)
-        targets = [self._numbers(streams_of(visit)) for visit in order]
-        masks = [compiler.classes_of(target) for target in targets]
+        number = compiler.number
+        targets = [(number[v],) if isinstance(v, str) else self._numbers(v) for v in order]
+        masks = [compiler.masks[t[0]] if len(t) == 1 else compiler.classes_of(t) for t in targets]
         seen, classes = path, compiler.masks[path[0]]
         key, thetas = compiler.key_for(seen, targets[0], classes & masks[0])
-        source: Out = StairId(path, key if key.classes else Key(row=path[0]))
+        source: Out = compiler.stair(path, key if key.classes else Key(row=path[0]))
         for i, target in enumerate(targets):
-            step = compiler.step(source, StairId(target, key), thetas, whole)
+            step = compiler.step(source, compiler.stair(target, key), thetas, whole)
             both = tuple(sorted(seen + target))
             for wanted in self._ids.get(both, ()):
                 self._add(wanted, step)
@@ -104,9 +106,17 @@ class Pipelines:
     def _add(self, out: Out, step: Step) -> None:
         """A step into a place, which several streams may take that have come together."""
         name = step.source, step.target, step.share
-        self._found.setdefault(out, {}).setdefault(name, step)
+        known = self._found.get(out)
+        if known is None:
+            self._found[out] = {name: step}
+        else:
+            known.setdefault(name, step)
 
     def _sorted(self) -> list[Stop]:
+        if not self._ids:  # then steps come after those that write what they read, but for the results
+            results = self._found.pop(RESULTS)
+            found = [Stop(out, tuple(steps.values())) for out, steps in self._found.items()]
+            return [*found, Stop(RESULTS, tuple(results.values()))]
         stops: dict[Out, Stop] = {}
 
         def visit(out: Out) -> None:

@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from difflib import get_close_matches
+from heapq import heappop, heappush
 
 from attrs import field, frozen
 
@@ -92,21 +93,30 @@ def stems(names: Sequence[str], connected: Connected) -> Orderings:
 def _orders(firsts: Sequence[str], names: Sequence[str], connected: Connected) -> dict[str, tuple[str, ...]]:
     """From each of these streams on, all of them, each connected with those before where it can be; with one of them
     alone, if there is such a stream. Which is connected with which is asked once for all."""
-    near: dict[str, set[str]] = {}
+    places = {name: i for i, name in enumerate(names)}
+    near: dict[str, list[int]] = {}
     found = {}
     for first in firsts:
-        order, rest, around = [first], [name for name in names if name != first], set[str]()
-        while rest:
+        order, left = [first], dict.fromkeys(names)
+        del left[first]
+        around: list[int] = []  # a heap: of the streams that are connected the first comes next
+        while left:
             last = order[-1]
             if last not in near:
-                near[last] = {b for b in names if b != last and connected(frozenset((last,)), b)}
-            around |= near[last]
-            follower = next((name for name in rest if name in around), None)
-            if follower is None:  # a predicate over three streams may connect one
+                one = frozenset((last,))
+                near[last] = [i for b, i in places.items() if b != last and connected(one, b)]
+            for i in near[last]:
+                if names[i] in left:
+                    heappush(around, i)
+            while around and names[around[0]] not in left:
+                heappop(around)
+            if around:
+                follower = names[heappop(around)]
+            else:  # a predicate over three streams may connect one
                 seen = frozenset(order)
-                follower = next((name for name in rest if connected(seen, name)), rest[0])
+                follower = next((name for name in left if connected(seen, name)), next(iter(left)))
             order.append(follower)
-            rest.remove(follower)
+            del left[follower]
         found[first] = tuple(order)
     return found
 

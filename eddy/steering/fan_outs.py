@@ -26,18 +26,7 @@ def _count(number: int, what: str, plural: str) -> str:
 def sampled_matches(step: StepView, graph: Graph, sample: Sample) -> float | None:
     """Matches of an entry that takes a step, by sampling now; None if no entry was found."""
     start, *rest = step.source
-    path = [*_linked([start], rest, graph), *_linked(step.source, step.target, graph)]
+    path = [*graph.order([start], rest), *graph.order(step.source, step.target)]
     means = sample(start, tuple(path))
     entries = means[len(rest) - 1] if rest else 1.0
     return means[-1] / entries if entries else None
-
-
-def _linked(reached: Iterable[str], names: Iterable[str], graph: Graph) -> list[str]:
-    """Streams in an order in which each has a predicate with those before, if there is one."""
-    order, reached, left = [], list(reached), list(names)
-    while left:
-        name = next((name for name in left if graph.linked(reached, [name])), left[0])
-        left.remove(name)
-        reached.append(name)
-        order.append(name)
-    return order

@@ -5,11 +5,12 @@ Nothing is compiled here: a plan is data.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from attrs import define
+from attrs import define, field
 from numpy.typing import NDArray
 
 from eddy.plan.compiler import RESULTS, Compiler, Key, Place, RoutingTable, StairId, Step
@@ -39,8 +40,7 @@ class Hop:
     kind: int
     """Which kernel that is, in a program."""
     place: NDArray[np.int64]
-    streams: NDArray[np.int64]
-    """Those of the target, then those of the source, for filling."""
+    """Where the components of the source, and then those of the target, are among those of both."""
     verified: list[tuple[int, Stair, int, Stair]]
     """Components to compare exactly, by their leaves, where the key is a mix of several."""
     asked: list[tuple[int, Stair]] | None
@@ -52,6 +52,14 @@ class Hop:
     """Nothing but a probe, and what is verified."""
     checks: NDArray[np.int64]
     """What is verified, for kernels: components and addresses of leaves."""
+    _streams: NDArray[np.int64] | None = field(init=False, default=None)
+
+    @property
+    def streams(self) -> NDArray[np.int64]:
+        """Those of the target, then those of the source, for filling; the same array every time."""
+        if self._streams is None:
+            self._streams = np.array(self.step.target.streams + self.step.source.streams, np.int64)
+        return self._streams
 
     @property
     def delta(self) -> tuple[int, int]:
@@ -86,6 +94,7 @@ class Binder:
         self.nested = nested
         self.bounded = bounded
         self._kernels: dict[tuple[int, int], tuple[Any, int]] = {}
+        self._places: dict[tuple[int, int], NDArray[np.int64]] = {}
 
     def carrier(self, wanted: StairId) -> StairId:
         """The leaf that knows a STAIR's holes: of a stream that carries a part of its key, as much as can be.
@@ -113,8 +122,8 @@ class Binder:
         """The stops of a routing table with their rings; places that store nothing get rings of their own."""
         places: dict[StairId | Place, Ring] = {RESULTS: results}
         for stop in table.stops:
-            if isinstance(stop.out, Place) and stop.out != RESULTS:
-                places[stop.out] = Ring(len(stop.out.streams), hashed=False)
+            if isinstance(stop.out, Place) and stop.out is not RESULTS:
+                places[stop.out] = Ring(len(stop.out.path), hashed=False)
         places.update({wanted: self.leaf(wanted) for wanted in table.leaves})
         for wanted, stair in stairs.items():
             places[wanted] = stair
@@ -132,7 +141,6 @@ class Binder:
         target = places[step.target]
         assert isinstance(target, Stair)
         ours, theirs = step.source.streams, step.target.streams
-        joined = np.array(ours + theirs, np.int64)
         classes, carrier = step.target.key.classes, carriers.get(step.target)
         verified = []
         if len(classes) > 1:
@@ -148,8 +156,7 @@ class Binder:
             places[step.source],
             target,
             *self._kernel(len(ours), len(theirs)),
-            ROWS + joined.argsort().argsort(),  # where each is among all of them, in order
-            np.concatenate((joined[len(ours) :], joined[: len(ours)])),
+            self._place(ours, theirs),
             verified,
             asked,
             None if classes else Theta(step, self.streams, self.nested),
@@ -168,20 +175,41 @@ class Binder:
             known = self._kernels[sources, targets] = join, kind_of(sources, targets, self.nested)
         return known
 
+    def _place(self, ours: tuple[int, ...], theirs: tuple[int, ...]) -> NDArray[np.int64]:
+        """Where the components of both sides are in an entry of all of them, in order."""
+        if len(theirs) > 1:
+            return ROWS + np.array(ours + theirs, np.int64).argsort().argsort()
+        # Where one comes to many it depends on its place alone: steps of all pipelines have these arrays in common.
+        many, before = len(ours), bisect_left(ours, theirs[0])
+        known = self._places.get((many, before))
+        if known is None:
+            known = np.arange(ROWS, ROWS + many + 1)
+            known[before:many] += 1
+            known[many] = ROWS + before
+            self._places[many, before] = known
+        return known
+
     def _attribute(self, c: int, streams: tuple[int, ...]) -> tuple[int, Stair]:
         """A stream among these that carries a key class, and its leaf under it."""
-        stream = next(s for s in streams if s in self.compiler.classes[c])
-        return stream, self.streams[stream].stair(Key((c,)))
+        members = self.compiler.classes[c]
+        for stream in streams:
+            if stream in members:
+                return stream, self.streams[stream].stair(self.compiler.key(1 << c))
+        raise AssertionError(f"none of {streams} has a column of key class {c}")
 
     def parts(self, key: Key, streams: tuple[int, ...]) -> list[tuple[int, Stair]]:
         """For each class of a key, a component that carries it and its leaf."""
-        return [(streams.index(s), leaf) for s, leaf in (self._attribute(c, streams) for c in key.classes)]
+        found = []
+        for c in key.classes:
+            stream, leaf = self._attribute(c, streams)
+            found.append((streams.index(stream), leaf))
+        return found
 
     def recipe(self, out: StairId | Place, steps: tuple[Step, ...] = ()) -> Recipe:
         """How the entries that these steps put into a place get the key they have there."""
-        came_with_it = steps and all(step.target.key == out.key for step in steps)
-        if out == RESULTS or (out.key.classes and came_with_it):
+        if out is RESULTS:
             return None
         if out.key.classes:
-            return self.parts(out.key, out.streams)
+            came_with_it = steps and all(step.target.key == out.key for step in steps)
+            return None if came_with_it else self.parts(out.key, out.streams)
         return -1 if out.key.row is None or out.key.row not in out.streams else out.streams.index(out.key.row)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from struct import Struct
 
 import numpy as np
 from attrs import field, frozen
@@ -23,6 +24,9 @@ from stairs.program_kernels import (
     NUMBER,
     PROBES,
 )
+
+ROWS_OF = [Struct(f"{fields}q{8 * (INSTRUCTION - fields)}x") for fields in range(INSTRUCTION + 1)]
+"""Instructions with so many fields, as bytes; the other fields are 0."""
 
 Assist = Callable[[], int]
 """Does what an ASK is for; 0 if the instruction is to be followed once more."""
@@ -83,37 +87,38 @@ def compile_program(schedule: Sequence[Halt | Visit]) -> Program:
 
     A hop that is more than a probe is left to the router.
     """
-    rows: list[tuple[int, ...]] = []
-    blank = (0,) * INSTRUCTION
+    rows: list[bytes] = []
     sources: list[tuple[Halt, Hop | None, Assist | None]] = []
     halts = [item for item in schedule if isinstance(item, Halt)]
     final, last = halts[-1] if halts else None, 0
 
-    def add(halt: Halt, hop: Hop | None, operation: int, *rest: int, call: Assist | None = None) -> None:
-        out = 0 if halt is final else halt.out.address
-        rows.append((operation, out, *rest, *blank[len(rest) + 2 :]))
+    def add(halt: Halt, hop: Hop | None, *fields: int, call: Assist | None = None) -> None:
+        """An instruction: these fields, and 0 in the others."""
+        rows.append(ROWS_OF[len(fields)].pack(*fields))
         sources.append((halt, hop, call))
 
     for halt in schedule:
         if not isinstance(halt, Halt):
-            add(halts[-1], None, ASK, halt.source, halt.target, halt.kind, call=halt.assist)
+            add(halts[-1], None, ASK, 0, halt.source, halt.target, halt.kind, call=halt.assist)
             continue
         last = len(rows)
-        add(halt, None, BEGIN)
+        out = 0 if halt is final else halt.out.address
+        add(halt, None, BEGIN, out)
         for hop in halt.hops:
             scope = hop.step.scope
             if scope is not None and scope.excludes(hop.step.source.streams):
                 continue
             if hop.plain:
-                arrays = (address_of(hop.place), address_of(hop.target.streams))
                 add(
                     halt,
                     hop,
                     JOIN,
+                    out,
                     hop.source.address,
                     hop.target.address,
                     hop.kind,
-                    *arrays,
+                    address_of(hop.place),
+                    address_of(hop.target.streams),
                     hop.kind != NESTED
                     and halt.recipe is None
                     and not halt.visits
@@ -126,17 +131,18 @@ def compile_program(schedule: Sequence[Halt | Visit]) -> Program:
                     len(hop.checks),
                 )
             else:
-                add(halt, hop, ASK)
-        add(halt, None, END)
+                add(halt, hop, ASK, out)
+        add(halt, None, END, out)
         if isinstance(halt.recipe, int):
-            add(halt, None, NUMBER, halt.recipe)
+            add(halt, None, NUMBER, out, halt.recipe)
         elif halt.recipe is not None:
             for i, (component, leaf) in enumerate(halt.recipe):
-                add(halt, None, FETCH, component, leaf.address, 0, 0, 0, i)
+                add(halt, None, FETCH, out, component, leaf.address, 0, 0, 0, i)
         for visit in halt.visits:
-            add(halt, None, ASK, visit.source, visit.target, visit.kind, call=visit.assist)
+            add(halt, None, ASK, out, visit.source, visit.target, visit.kind, call=visit.assist)
         if halt.stair is not None:
-            add(halt, None, LINK)
+            add(halt, None, LINK, out)
             if halt.mirror is not None:
-                add(halt, None, ASK)
-    return Program(np.array(rows, np.int64), sources, last)
+                add(halt, None, ASK, out)
+    table = np.frombuffer(b"".join(rows), np.int64).reshape(-1, INSTRUCTION)
+    return Program(table.copy(), sources, last)

@@ -101,6 +101,15 @@ class Change(Protocol):
         """STAIRs of the new plan that have holes, each after those below it."""
 
     @property
+    def asked(self) -> tuple[int, int]:
+        """Holes that the last batch has filled, since it probed them or rows of theirs have left, and the composites
+        that came of it."""
+
+    @property
+    def built(self) -> int:
+        """Composites that came of filling holes so far, in the engine's life."""
+
+    @property
     def age(self) -> float:
         """Events since the oldest change under way, in windows: 1 when as many rows have come as were live then."""
 

@@ -101,6 +101,46 @@ def test_jisc_touches_only_the_keys_asked_for():
     assert trace.last.keys_filled == change.keys_filled <= 8
 
 
+def asked_for(count, ahead, copies=1):
+    """A change that keeps nothing, over a thousand keys, and a batch that asks for ``count`` of them."""
+    trace = Trace(OLD, migration=Jisc(ahead=ahead))
+    for name in "ABCD":
+        trace.engine.push(name, {"k": np.repeat(np.arange(1000), copies if name == "C" else 1)})
+    trace.migrate(NEW)
+    found = len(trace.engine.push("A", {"k": np.arange(count)}))
+    return trace, found
+
+
+@pytest.mark.parametrize("ahead, holes", [(0, 200), (0.5, 300), (1, 400), (2, 600), (100, 2000)])
+def test_jisc_goes_ahead_of_what_a_batch_has_asked_for(ahead, holes):
+    """In proportion to what it asked for, in both STAIRs: 100 keys each; and the results are the same."""
+    trace, found = asked_for(100, ahead)
+    assert found == 100
+    assert trace.last.keys_filled == holes
+    assert (trace.last.ended is not None) == (holes == 2000)
+
+
+@pytest.mark.parametrize("count", [1, 31])
+def test_jisc_does_not_go_ahead_of_few(count):
+    """Few holes are not cheaper for being filled together."""
+    trace, found = asked_for(count, 2)
+    assert (found, trace.last.keys_filled) == (count, 2 * count)
+
+
+def test_jisc_goes_ahead_by_composites_too():
+    """The newest keys have as many composites as those asked for, times ten: it stops in the first portion."""
+    trace = Trace(OLD, migration=Jisc(ahead=2))
+    for name in "ABCD":
+        keys = np.arange(2000)
+        trace.engine.push(
+            name, {"k": np.concatenate((keys, np.repeat(keys[1000:], 9 if name == "C" else 0)))}
+        )
+    trace.migrate(NEW)
+    trace.engine.push("A", {"k": np.arange(100)})
+    built, filled = trace.last.composites_built, trace.last.keys_filled
+    assert 600 <= built < 200 + 10 * 256 + 1 and filled < 600
+
+
 @pytest.mark.parametrize("background", [1, 7, 100])
 def test_jisc_in_the_background_ends_within_its_budget(background):
     """So many keys a batch, over both STAIRs, newest first."""
