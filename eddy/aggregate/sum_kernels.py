@@ -50,7 +50,7 @@ _words = types.int64[::1]
 _rows = types.int64[:, ::1]
 
 
-@kernel(types.void(_rows, types.int64, _rows, types.int64))
+@part
 def _write(state, slot, out, row):
     """Three words; as a loop, for an assignment of slices takes seconds to compile."""
     for j in range(3):
@@ -102,7 +102,7 @@ def digit_range(weights, bits):
     return low, high
 
 
-@kernel(types.int64(_words, types.int64, types.int64))
+@part
 def _magnitude(digits, k, lowest):
     """Digit k of the absolute value of carried digits, the lowest of which that is not 0 is given."""
     digit = digits[k] & _DIGIT
@@ -125,7 +125,7 @@ def _carry(digits):
     return lowest
 
 
-@kernel(types.void(_words, types.int64, _words))
+@part
 def _write_sum(digits, low, state):
     """Carry, and write what the digits come to as mantissa and exponent. The first is digit `low` of all floats."""
     last = digits.size - 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -87,10 +88,10 @@ class Feed:
             self.log.append("rows")
             return np.array([(b, a) for a, b in pairs], np.int64).reshape(-1, 2)
 
-        def fetch(stream: str, column: str, wanted: np.ndarray) -> Column:
+        def fetch(stream: str, columns: Sequence[str], wanted: np.ndarray) -> list[Column]:
             assert wanted.flags.c_contiguous
-            self.log.append((stream, column))
-            return self.payloads[stream].take(column, wanted)
+            self.log += [(stream, column) for column in columns]
+            return self.payloads[stream].take_all(columns, wanted)
 
         return Result(Contents(self.query, len(pairs), rows, fetch, None if sign is None else signs))
 
