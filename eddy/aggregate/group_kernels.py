@@ -102,6 +102,7 @@ def _new_slot(state, groups):
     types.int64(
         types.int64,
         _rows,
+        types.int64,
         types.int8[::1],
         types.int32[::1],
         _table,
@@ -111,17 +112,17 @@ def _new_slot(state, groups):
         _rows,
     )
 )
-def touch_groups(first, words, signs, events, table, groups, address, row_touches, touches):
+def touch_groups(first, words, width, signs, events, table, groups, address, row_touches, touches):
     """Give each row from `first` on its touch, and each touch its record, up to the end of the batch.
 
-    `words` has the key words of each row, then as many words to show. Returned: the number of rows, or the row
+    `words` has the key words of each row, then the words to show, unless these are the same. Returned: the number of rows, or the row
     of a new group for which there is no slot (to go on from there), or, below zero, -1 minus a row that is
     withdrawn from a group without rows. A STATE is at `address`.
 
     Whether a row ends its group, or comes to one that had ended, cannot be foreseen: there is no branch on it.
     """
     state = state_at(address)
-    m, width = words.shape[0], words.shape[1] // 2
+    m, shown = words.shape[0], words.shape[1] - width
     base, number, event = state.base, state.touches, state.event
     i, stop = first, m
     while i < m:
@@ -144,7 +145,7 @@ def touch_groups(first, words, signs, events, table, groups, address, row_touche
             touches[touch, SLOT], touches[touch, BEFORE] = slot, rows
             groups[slot, MADE] = number if begins else groups[slot, MADE]
             for j in range(width):
-                word = words[i, width + j] if begins else groups[slot, WORDS + width + j]
+                word = words[i, shown + j] if begins else groups[slot, WORDS + width + j]
                 groups[slot, WORDS + width + j] = touches[touch, SHOWN + j] = word
             groups[slot, TOUCH] = number
             number += 1

@@ -158,19 +158,17 @@ class Groups:
                 yield column.values if column.valid is None else column.values[column.valid]
 
     def _words(self, keys: list[Column], m: int) -> Array:
-        """The key words of each row, then the words it is shown by: they differ only in zeros and NaN."""
-        width = self._width
-        words = np.zeros((m, 2 * width), np.int64)
-        for j, (kind, column) in enumerate(zip(self.keys, keys, strict=True)):
-            shown = as_words(column.values, kind)
-            words[:, j], words[:, width + j] = canonical(shown, kind), shown
-            if column.valid is not None:
-                self._nulls = True
-                null = ~column.valid
-                words[null, j] = words[null, width + j] = 0
-                bits = null.astype(np.int64) << (j % _NULLS)
-                words[:, len(keys) + j // _NULLS] |= bits
-                words[:, width + len(keys) + j // _NULLS] |= bits
+        """The key words of each row and, if some are floats, the words it is shown by: zeros and NaN differ in them."""
+        floats = any(kind.kind == "float" for kind in self.keys)
+        words = np.zeros((m, self._width * (1 + floats)), np.int64)
+        for first, form in ((0, canonical), (self._width, lambda words, kind: words))[: 1 + floats]:
+            for j, (kind, column) in enumerate(zip(self.keys, keys, strict=True)):
+                words[:, first + j] = form(as_words(column.values, kind), kind)
+                if column.valid is not None:
+                    self._nulls = True
+                    null = ~column.valid
+                    words[null, first + j] = 0
+                    words[:, first + len(keys) + j // _NULLS] |= null.astype(np.int64) << (j % _NULLS)
         return words
 
     def _shown(self, words: Array) -> list[Column]:
@@ -206,6 +204,7 @@ class Groups:
             done = touch_groups(
                 done,
                 words,
+                self._width,
                 signs,
                 events,
                 self._table,

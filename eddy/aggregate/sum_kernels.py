@@ -195,6 +195,19 @@ def add_floats(starts, slots, weights, bits, low, digits, state, out):
         _write(state, slot, out, 2 * v + 1)
 
 
+@kernel(types.void(_rows, types.float64[::1], types.boolean[::1]))
+def show_floats(state, values, valid):
+    """What the first three words of a float sum's state stand for. A mantissa is rounded once: to 53 bits."""
+    for i in range(state.shape[0]):
+        exponent = state[i, EXPONENT]
+        mantissa = np.float64(state[i, MANTISSA])
+        if -900 < exponent < 900:
+            values[i] = mantissa * np.int64((exponent + 1023) << _FRACTION_BITS).view(np.float64)
+        else:
+            values[i] = np.nan if exponent == UNDEFINED else math.ldexp(mantissa, np.int32(exponent))
+        valid[i] = state[i, COUNT] > 0
+
+
 @kernel(types.int64(types.uint64))
 def _bits(word):
     """How many bits a number has."""
