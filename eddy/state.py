@@ -7,6 +7,7 @@ changes it holds `EngineState.access`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -90,7 +91,7 @@ class EngineState:
 
     query: Query = field(init=False)
     fetch: Fetch = field(init=False)
-    """Values of a column of a stream for the rows that results name: `stored_values`, unless a whole keeps them."""
+    """Values of columns of a stream for the rows that results name: `stored_values`, unless a whole keeps them."""
     changes: PlanChanges = field(init=False)
     """The plan changes under way, and those that are over."""
     steering: Steering = field(init=False)
@@ -125,6 +126,6 @@ class EngineState:
         """Events that the executor is given at a time, at the most; ``results`` as in `Executor.take_in`."""
         return self.executor.longest(self.options.batch_size, results)
 
-    def stored_values(self, stream: str, column: str, rows: NDArray[np.int64]) -> Column:
-        """The values of a column for rows that are stored here, by their numbers here."""
-        return self.streams[self.query.names.index(stream)].payload.take(column, rows)
+    def stored_values(self, stream: str, columns: Sequence[str], rows: NDArray[np.int64]) -> list[Column]:
+        """The values of some columns for rows that are stored here, by their numbers here."""
+        return self.streams[self.query.names.index(stream)].payload.take_all(columns, rows)

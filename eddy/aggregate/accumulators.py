@@ -161,7 +161,9 @@ class FloatSum(Accumulator):
         )
 
     def _show(self, state: Array) -> Column:
-        return Column(_power(state[:, FIRST].astype(np.float64), state), state[:, COUNT] > 0)
+        values, valid = np.empty(len(state)), np.empty(len(state), np.bool_)
+        sum_kernels.show_floats(np.ascontiguousarray(state), values, valid)
+        return Column(values, valid)
 
     def _widen(self, low: int, high: int) -> None:
         """Make the window reach from digit `low` to before digit `high`, at least."""
@@ -185,10 +187,3 @@ class FloatMean(FloatSum):
     def _show(self, state: Array) -> Column:
         mean = np.ascontiguousarray(state[:, FIRST]).view(np.float64)
         return Column(mean, state[:, COUNT] > 0)
-
-
-def _power(mantissa: Array, state: Array) -> Array:
-    """Mantissas with the exponents of a float sum's state."""
-    with np.errstate(over="ignore"):
-        values = np.ldexp(mantissa, state[:, SECOND].astype(np.int32))
-    return np.where(state[:, SECOND] == sum_kernels.UNDEFINED, np.nan, values)

@@ -4,6 +4,9 @@ A group has a slot, which holds one record: the fields below, then its key words
 by. The hash table is open addressing, probed linearly; an entry is a slot plus one, so that 0 means empty. It
 has twice as many places as there are slots, so a probe always ends.
 
+A group without rows does not exist, but it keeps its slot and its place in the table until slots are needed: with
+short windows most groups come back.
+
 A *touch* is one group at one event that touches it. All rows of that group at that event belong to it, and the
 output row before it is compared with the output row after it. Touches are numbered in order of event and, within
 an event, of first touch; the numbers go on from batch to batch, so they also tell which group is older.
@@ -15,7 +18,7 @@ import numpy as np
 from numba import types
 
 from stairs.hashing import mixed, stir, unstirred
-from stairs.kernel import kernel
+from stairs.kernel import kernel, part
 from stairs.lowlevel import struct
 from stairs.lowlevel.struct import LONG
 
@@ -30,7 +33,7 @@ STATE = np.dtype(
     [
         ("free", LONG),  # the first free slot plus one; 0: none
         ("top", LONG),  # the first slot that was never used
-        ("live", LONG),  # slots in use
+        ("live", LONG),  # groups that have rows
         ("touches", LONG),  # the number of the next touch
         ("base", LONG),  # that of the first touch of the batch
         ("event", LONG),  # that of the first touch of the event
@@ -45,7 +48,7 @@ _words = types.int64[::1]
 _table = types.int32[::1]
 
 
-@kernel(types.int64(_words, types.int64))
+@part
 def _hash(words, width):
     h = unstirred(width)
     for j in range(width):
@@ -53,41 +56,53 @@ def _hash(words, width):
     return np.int64(mixed(h))
 
 
-@kernel(types.void(types.int64, _table, _rows))
-def _leave(slot, table, groups):
-    """Take a slot out of the table, and close the gap: entries behind it move up as far as their hash allows."""
+@part
+def _find(i, h, words, width, table, groups):
+    """The place of the table where the group of row i is, whose hash is h, or would be."""
     mask = table.size - 1
-    gap = groups[slot, HASH] & mask
-    while table[gap] != slot + 1:
-        gap = (gap + 1) & mask
-    at = (gap + 1) & mask
-    while table[at] != 0:
-        home = groups[table[at] - 1, HASH] & mask
-        if (at - home) & mask >= (at - gap) & mask:
-            table[gap] = table[at]
-            gap = at
-        at = (at + 1) & mask
-    table[gap] = 0
+    place = h & mask
+    while table[place] != 0:
+        slot = np.int64(table[place]) - 1
+        if groups[slot, HASH] == h:
+            same = True
+            for j in range(width):
+                same &= groups[slot, WORDS + j] == words[i, j]
+            if same:
+                break
+        place = (place + 1) & mask
+    return place
 
 
-@kernel(types.void(_table, _rows, State, _rows))
-def _end_event(table, groups, state, touches):
-    """Close the touches of an event. Only now does a group without rows end: within the event it may return."""
-    for touch in range(state.event - state.base, state.touches - state.base):
-        slot = touches[touch, SLOT]
-        touches[touch, AFTER] = groups[slot, ROWS]
-        if groups[slot, ROWS] == 0 and not state.always:
-            _leave(slot, table, groups)
-            groups[slot, MADE] = state.free
-            state.free = slot + 1
-            state.live -= 1
-    state.event = state.touches
+@part
+def _run_end(i, words, width, events):
+    """The first row after row i that has another event or another key: mostly an event is of one key."""
+    end, same = i + 1, True
+    while end < words.shape[0] and events[end] == events[i]:
+        for j in range(width):
+            same &= words[end, j] == words[i, j]
+        if not same:
+            break
+        end += 1
+    return end
+
+
+@part
+def _new_slot(state, groups):
+    """A slot for a group that is not in the table; -1 if there is none."""
+    slot = state.free - 1
+    if slot >= 0:
+        state.free = groups[slot, MADE]
+    elif state.top < groups.shape[0]:
+        slot = state.top
+        state.top += 1
+    return slot
 
 
 @kernel(
     types.int64(
         types.int64,
         _rows,
+        types.int64,
         types.int8[::1],
         types.int32[::1],
         _table,
@@ -97,63 +112,74 @@ def _end_event(table, groups, state, touches):
         _rows,
     )
 )
-def touch_groups(first, words, signs, events, table, groups, address, row_touches, touches):
+def touch_groups(first, words, width, signs, events, table, groups, address, row_touches, touches):
     """Give each row from `first` on its touch, and each touch its record, up to the end of the batch.
 
-    `words` has the key words of each row, then as many words to show. Returned: the number of rows, or the row
+    `words` has the key words of each row, then the words to show, unless these are the same. Returned: the number of rows, or the row
     of a new group for which there is no slot (to go on from there), or, below zero, -1 minus a row that is
     withdrawn from a group without rows. A STATE is at `address`.
+
+    Whether a row ends its group, or comes to one that had ended, cannot be foreseen: there is no branch on it.
     """
     state = state_at(address)
-    m = words.shape[0]
-    width = words.shape[1] // 2
-    mask = table.size - 1
-    for i in range(first, m):
-        if i > 0 and events[i] != events[i - 1]:
-            _end_event(table, groups, state, touches)
+    m, shown = words.shape[0], words.shape[1] - width
+    base, number, event = state.base, state.touches, state.event
+    i, stop = first, m
+    while i < m:
+        event = number if i > 0 and events[i] != events[i - 1] else event
         h = _hash(words[i], width)
-        place = h & mask
-        slot = np.int64(-1)
-        while table[place] != 0:
-            other = np.int64(table[place]) - 1
-            if groups[other, HASH] == h:
-                same = True
-                for j in range(width):
-                    same &= groups[other, WORDS + j] == words[i, j]
-                if same:
-                    slot = other
-                    break
-            place = (place + 1) & mask
+        place = _find(i, h, words, width, table, groups)
+        slot = np.int64(table[place]) - 1
         if slot < 0:
-            if signs[i] < 0:
-                return -1 - i
-            slot = state.free - 1
-            if slot >= 0:
-                state.free = groups[slot, MADE]
-            else:
-                slot = state.top
-                if slot == groups.shape[0]:
-                    return i
-                state.top += 1
-            state.live += 1
+            slot = _new_slot(state, groups)
+            if slot < 0:
+                stop = i
+                break
             table[place] = slot + 1
-            groups[slot, ROWS], groups[slot, TOUCH] = 0, -1
-            groups[slot, MADE], groups[slot, HASH] = state.touches, h
-            for j in range(2 * width):
-                groups[slot, WORDS + j] = words[i, j]
-        if groups[slot, TOUCH] < state.event:
-            touch = state.touches - state.base
-            groups[slot, TOUCH] = state.touches
-            state.touches += 1
-            touches[touch, SLOT], touches[touch, BEFORE] = slot, groups[slot, ROWS]
+            groups[slot, ROWS], groups[slot, TOUCH], groups[slot, HASH] = 0, -1, h
             for j in range(width):
-                touches[touch, SHOWN + j] = groups[slot, WORDS + width + j]
-        row_touches[i] = groups[slot, TOUCH] - state.base
-        groups[slot, ROWS] += signs[i]
-        if groups[slot, ROWS] < 0:
-            return -1 - i
-    _end_event(table, groups, state, touches)
-    return m
+                groups[slot, WORDS + j] = words[i, j]
+        rows = groups[slot, ROWS]
+        if groups[slot, TOUCH] < event:
+            touch, begins = number - base, rows == 0
+            touches[touch, SLOT], touches[touch, BEFORE] = slot, rows
+            groups[slot, MADE] = number if begins else groups[slot, MADE]
+            for j in range(width):
+                word = words[i, shown + j] if begins else groups[slot, WORDS + width + j]
+                groups[slot, WORDS + width + j] = touches[touch, SHOWN + j] = word
+            groups[slot, TOUCH] = number
+            number += 1
+        touch = groups[slot, TOUCH] - base
+        end = _run_end(i, words, width, events)
+        while i < end and rows + signs[i] >= 0:
+            rows += signs[i]
+            row_touches[i] = touch
+            i += 1
+        groups[slot, ROWS] = touches[touch, AFTER] = rows
+        if i < end:
+            stop = -1 - i
+            break
+    state.touches, state.event = number, event
+    if stop == m:
+        state.event = number
+        for touch in range(number - base):
+            state.live += np.int64(touches[touch, AFTER] > 0) - np.int64(touches[touch, BEFORE] > 0)
+    return stop
+
+
+@part
+def _needed(groups, slot, state):
+    """Whether a slot is: of a group that has rows, or that the event under way has touched, so that they may return."""
+    return (groups[slot, ROWS] > 0) | (groups[slot, TOUCH] >= state.event) | (state.always > 0)
+
+
+@kernel(types.int64(_rows, types.int64))
+def count_needed(groups, address):
+    """How many slots are needed. A STATE is at `address`."""
+    state, needed = state_at(address), 0
+    for slot in range(state.top):
+        needed += np.int64(_needed(groups, slot, state))
+    return needed
 
 
 @kernel(types.boolean(types.int32[::1], types.int32[::1], types.int32[::1]), makes_arrays=True)
@@ -178,13 +204,44 @@ def sort_by_touch(row_touches, starts, order):
     return True
 
 
-@kernel(types.void(_rows, _words, types.int64, _table))
-def enter(groups, slots, width, table):
-    """Put these groups into an empty table."""
-    mask = table.size - 1
-    for slot in slots:
+@kernel(types.void(_rows, types.int64, types.int64, _table))
+def enter(groups, address, width, table):
+    """Put the groups that are needed into an empty table, and free all other slots. A STATE is at `address`."""
+    state, mask = state_at(address), table.size - 1
+    state.free = 0
+    for slot in range(state.top):
+        if not _needed(groups, slot, state):
+            groups[slot, MADE] = state.free
+            state.free = slot + 1
+            continue
         groups[slot, HASH] = _hash(groups[slot, WORDS:], width)
         place = groups[slot, HASH] & mask
         while table[place] != 0:
             place = (place + 1) & mask
         table[place] = slot + 1
+
+
+@kernel(types.int64(_rows, types.boolean, types.boolean, types.boolean[::1], _words, types.int8[::1]))
+def tell(touches, always, counted, changed, told, signs):
+    """List the output rows that are to be told: 2 v for the row before touch v, 2 v + 1 for the one after it.
+
+    Those that exist, of touches where something has changed: `changed` says so of the values, all but the number of
+    rows, which is one if `counted`. `signs` receives -1 or 1 for each. Returns how many there are.
+    """
+    count = 0
+    for v in range(touches.shape[0]):
+        before, after = touches[v, BEFORE], touches[v, AFTER]
+        existed, exists = always | (before > 0), always | (after > 0)
+        differs = changed[v] | (existed != exists) | (counted & (before != after))
+        told[count], signs[count] = 2 * v, -1
+        count += np.int64(existed & differs)
+        told[count], signs[count] = 2 * v + 1, 1
+        count += np.int64(exists & differs)
+    return count
+
+
+@kernel(types.void(_rows, _words, types.int64, types.int64, _words))
+def read_touches(touches, told, before, after, out):
+    """A word of the touch of each row that is told: at `before` of rows before it, at `after` of the others."""
+    for i in range(told.shape[0]):
+        out[i] = touches[told[i] >> 1, after if told[i] & 1 else before]

@@ -39,8 +39,11 @@ from eddy.aggregate.group_kernels import (
     STATE,
     TOUCH,
     WORDS,
+    count_needed,
     enter,
+    read_touches,
     sort_by_touch,
+    tell,
     touch_groups,
 )
 from eddy.aggregate.order_kernels import MAX, MEDIAN, MIN
@@ -88,6 +91,8 @@ class Groups:
     _peak: int = field(init=False, default=0)
     """The most slots in use at the end of a step since memory was last given back."""
     _steps: int = field(init=False, default=0)
+    _nulls: bool = field(init=False, default=False)
+    """Whether a key may have been NULL."""
 
     def __attrs_post_init__(self) -> None:
         self._accumulators = [accumulator(function, *of) for function, of in self.functions]
@@ -95,14 +100,13 @@ class Groups:
         self._width = len(self.keys) + -(-len(self.keys) // _NULLS)
         self._groups = np.zeros((0, WORDS + 2 * self._width), np.int64)
         self._move(np.zeros(0, np.int64), SMALLEST)
-        self._enter(np.zeros(0, np.int64))
         if not self.keys:
-            self._state.always = self._state.top = self._state.live = 1
+            self._state.always = self._state.top = 1
             self._groups[0, TOUCH] = -1
-            self._enter(np.zeros(1, np.int64))
+        self._enter()
 
     def __len__(self) -> int:
-        return int(self._state.live)
+        return int(max(self._state.live, self._state.always))
 
     @property
     def nbytes(self) -> int:
@@ -130,12 +134,11 @@ class Groups:
             signs.take(order) if apart else signs,
             order if apart else None,
         )
-        rows = touches[:, BEFORE : AFTER + 1].ravel()
-        values = []
+        values: list[Column | None] = []
         for one, argument in zip(self._accumulators, arguments, strict=True):
             assert (one is None) == (not argument), "COUNT(*) alone has no argument"
-            values.append(Column(rows) if one is None else one.step(grouped, argument))
-        changes = self._changes(touches, rows, values)
+            values.append(None if one is None else one.step(grouped, argument))
+        changes = self._changes(touches, values)
         self._trim()
         return changes
 
@@ -155,18 +158,17 @@ class Groups:
                 yield column.values if column.valid is None else column.values[column.valid]
 
     def _words(self, keys: list[Column], m: int) -> Array:
-        """The key words of each row, then the words it is shown by: they differ only in zeros and NaN."""
-        width = self._width
-        words = np.zeros((m, 2 * width), np.int64)
-        for j, (kind, column) in enumerate(zip(self.keys, keys, strict=True)):
-            shown = as_words(column.values, kind)
-            words[:, j], words[:, width + j] = canonical(shown, kind), shown
-            if column.valid is not None:
-                null = ~column.valid
-                words[null, j] = words[null, width + j] = 0
-                bits = null.astype(np.int64) << (j % _NULLS)
-                words[:, len(keys) + j // _NULLS] |= bits
-                words[:, width + len(keys) + j // _NULLS] |= bits
+        """The key words of each row and, if some are floats, the words it is shown by: zeros and NaN differ in them."""
+        floats = any(kind.kind == "float" for kind in self.keys)
+        words = np.zeros((m, self._width * (1 + floats)), np.int64)
+        for first, form in ((0, canonical), (self._width, lambda words, kind: words))[: 1 + floats]:
+            for j, (kind, column) in enumerate(zip(self.keys, keys, strict=True)):
+                words[:, first + j] = form(as_words(column.values, kind), kind)
+                if column.valid is not None:
+                    self._nulls = True
+                    null = ~column.valid
+                    words[null, first + j] = 0
+                    words[:, first + len(keys) + j // _NULLS] |= null.astype(np.int64) << (j % _NULLS)
         return words
 
     def _shown(self, words: Array) -> list[Column]:
@@ -178,6 +180,22 @@ class Groups:
             columns.append(Column(values, null == 0 if null.any() else None))
         return columns
 
+    def _told(self, touches: Array, told: Array) -> list[Column]:
+        """The key columns of the rows that are told."""
+
+        def word(j: int) -> Array:
+            out = np.empty(len(told), np.int64)
+            read_touches(touches, told, SHOWN + j, SHOWN + j, out)
+            return out
+
+        columns = []
+        for j, kind in enumerate(self.keys):
+            valid = None
+            if self._nulls:
+                valid = word(len(self.keys) + j // _NULLS) & (1 << j % _NULLS) == 0
+            columns.append(Column(from_words(word(j), kind), None if valid is None or valid.all() else valid))
+        return columns
+
     def _touch(self, words: Array, signs: Array, events: Array, row_touches: Array, touches: Array) -> None:
         state = self._state
         state.base = state.touches
@@ -186,6 +204,7 @@ class Groups:
             done = touch_groups(
                 done,
                 words,
+                self._width,
                 signs,
                 events,
                 self._table,
@@ -200,30 +219,37 @@ class Groups:
                 raise StateError(
                     f"row {-1 - done} is withdrawn, but its group has no rows; withdraw what came"
                 )
-            self._grow()
+            self._make_room()
 
-    def _changes(self, touches: Array, rows: Array, values: list[Column]) -> Changes:
-        """The rows before and after each touch that are to be told, of `values` that has both of each."""
-        exists = (rows > 0) if self.keys else np.ones(len(rows), np.bool_)
-        changed = exists[::2] != exists[1::2]
+    def _changes(self, touches: Array, values: list[Column | None]) -> Changes:
+        """The rows before and after each touch that are to be told, of `values` that has both; None is COUNT(*)."""
+        changed = np.zeros(len(touches), np.bool_)
         for column in values:
-            changed |= _differ(column)
-        told = (exists.reshape(-1, 2) & changed[:, None]).ravel().nonzero()[0]
-        signs = ((told & 1) * 2 - 1).astype(np.int8)
-        touches = touches.take(told >> 1, axis=0)
-        keys = self._shown(touches[:, SHOWN:])
-        return Changes(keys, [_take(column, told) for column in values], signs)
+            if column is not None:
+                changed |= _differ(column)
+        told, signs = np.empty(2 * len(touches), np.int64), np.empty(2 * len(touches), np.int8)
+        count = tell(touches, not self.keys, None in self._accumulators, changed, told, signs)
+        told = told[:count]
+
+        def rows() -> Column:
+            out = np.empty(count, np.int64)
+            read_touches(touches, told, BEFORE, AFTER, out)
+            return Column(out)
+
+        shown = [rows() if column is None else _take(column, told) for column in values]
+        return Changes(self._told(touches, told), shown, signs[:count])
 
     def _slots(self) -> Array:
         """The slots in use."""
         used = self._groups[: self._state.top, ROWS] > 0
         return np.zeros(1, np.int64) if self._state.always else np.flatnonzero(used)
 
-    def _grow(self) -> None:
-        """Double the slots. Groups stay where they are: a batch may be under way."""
-        slots, capacity = self._table[self._table > 0] - 1, 2 * len(self._groups)
-        self._move(np.arange(len(self._groups)), capacity)
-        self._enter(slots.astype(np.int64))
+    def _make_room(self) -> None:
+        """See that a good part of the slots are free. Groups stay where they are: a batch may be under way."""
+        capacity = len(self._groups)
+        if 4 * count_needed(self._groups, struct.address(self._state)) > 3 * capacity:
+            self._move(np.arange(capacity), 2 * capacity)
+        self._enter()
 
     def _trim(self) -> None:
         """Now and then, give memory back that has not been needed since the last time."""
@@ -234,8 +260,8 @@ class Groups:
         if len(self._groups) > SMALLEST and 8 * self._peak <= len(self._groups):
             slots = self._slots()
             self._move(slots, max(SMALLEST, 1 << (2 * self._peak - 1).bit_length()))
-            self._state.free, self._state.top = 0, len(slots)
-            self._enter(np.arange(len(slots)))
+            self._state.top = len(slots)
+            self._enter()
         for one in self._accumulators:
             if one is not None:
                 one.trim()
@@ -248,9 +274,10 @@ class Groups:
             if one is not None:
                 one.move(slots, capacity)
 
-    def _enter(self, slots: Array) -> None:
+    def _enter(self) -> None:
+        """A new table, of the groups that are needed; the slots of all others are free."""
         self._table = np.zeros(2 * len(self._groups), np.int32)
-        enter(self._groups, slots, self._width, self._table)
+        enter(self._groups, struct.address(self._state), self._width, self._table)
 
 
 def _differ(column: Column) -> Array:

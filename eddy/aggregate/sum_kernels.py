@@ -50,7 +50,7 @@ _words = types.int64[::1]
 _rows = types.int64[:, ::1]
 
 
-@kernel(types.void(_rows, types.int64, _rows, types.int64))
+@part
 def _write(state, slot, out, row):
     """Three words; as a loop, for an assignment of slices takes seconds to compile."""
     for j in range(3):
@@ -102,7 +102,7 @@ def digit_range(weights, bits):
     return low, high
 
 
-@kernel(types.int64(_words, types.int64, types.int64))
+@part
 def _magnitude(digits, k, lowest):
     """Digit k of the absolute value of carried digits, the lowest of which that is not 0 is given."""
     digit = digits[k] & _DIGIT
@@ -125,7 +125,7 @@ def _carry(digits):
     return lowest
 
 
-@kernel(types.void(_words, types.int64, _words))
+@part
 def _write_sum(digits, low, state):
     """Carry, and write what the digits come to as mantissa and exponent. The first is digit `low` of all floats."""
     last = digits.size - 1
@@ -193,6 +193,19 @@ def add_floats(starts, slots, weights, bits, low, digits, state, out):
         elif state[slot, POSITIVE] > 0 or state[slot, NEGATIVE] > 0:
             state[slot, MANTISSA], state[slot, EXPONENT] = 1 if state[slot, POSITIVE] > 0 else -1, INFINITE
         _write(state, slot, out, 2 * v + 1)
+
+
+@kernel(types.void(_rows, types.float64[::1], types.boolean[::1]))
+def show_floats(state, values, valid):
+    """What the first three words of a float sum's state stand for. A mantissa is rounded once: to 53 bits."""
+    for i in range(state.shape[0]):
+        exponent = state[i, EXPONENT]
+        mantissa = np.float64(state[i, MANTISSA])
+        if -900 < exponent < 900:
+            values[i] = mantissa * np.int64((exponent + 1023) << _FRACTION_BITS).view(np.float64)
+        else:
+            values[i] = np.nan if exponent == UNDEFINED else math.ldexp(mantissa, np.int32(exponent))
+        valid[i] = state[i, COUNT] > 0
 
 
 @kernel(types.int64(types.uint64))

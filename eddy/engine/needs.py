@@ -67,7 +67,7 @@ def _modules(state: EngineState) -> Iterator[str]:
     if is_plain(state):
         yield "eddy.fast.kernels"
     if any(of.name == STRING.name for stream in query.streams.values() for of in stream.columns.values()):
-        yield from ("eddy.values.string_kernels", "eddy.values.carried_kernels")
+        yield from ("eddy.values.string_kernels", "eddy.values.carried_kernels", "eddy.values.object_kernels")
     if query.residuals:
         yield from ("stairs.band_kernels", "stairs.sorted_kernels")
     if query.base is not None:

@@ -20,7 +20,7 @@ from numpy import ndarray
 from eddy.errors import BatchError
 from eddy.shown import kind_of
 from eddy.values.conversion import FAILURES, convert
-from eddy.values.plain import plain, plain_text
+from eddy.values.plain import plain, plain_nulls, plain_text
 from eddy.values.types import Array, Column, ColumnType
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def _column(kind: ColumnType, values: Any, coded: bool) -> Column | None:
     if kind.kind == "string":
         return plain_text(values, coded)
     array = plain(kind, values)
-    return None if array is None else Column(array)
+    return plain_nulls(kind, values) if array is None else Column(array)
 
 
 def plain_columns(name: str, stream: Stream, batch: Any) -> list[Array] | None:

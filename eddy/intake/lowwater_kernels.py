@@ -110,6 +110,7 @@ def mark_times(streams, times, table, rings, marks, ends):
                 into = now % width  # from 0 to width - 1, for negative times too
                 cutoff = now - into if now >= oldest + into else oldest
                 pane_last = now + (width - 1 - into) if now <= newest - (width - 1 - into) else newest
+            low += uint64(ring[low & mask] < cutoff)  # mostly one row or none leaves, and nobody knows which
             while ring[low & mask] < cutoff:
                 low += one
             marks[i, c] = np.int32(low)

@@ -24,7 +24,8 @@ Place = tuple[str, str]
 """A stream and one of its columns; of an aggregate, the name of a column twice."""
 RowsFunction = Callable[[], Array]
 SignFunction = Callable[[], Array]
-Fetch = Callable[[str, str, Array], Column]
+Fetch = Callable[[str, Sequence[str], Array], list[Column]]
+"""The values of some columns of a stream, for rows by their numbers."""
 Number = Callable[[Array], Array]
 
 
@@ -49,8 +50,6 @@ class Contents:
     known_sign: Array | None = field(default=None, init=False)
     """The signs, once they were read."""
     _rows: Array | None = field(init=False, default=None)
-    _by_stream: dict[str, Array] = field(init=False, factory=dict)
-    """The rows of each stream whose columns are being read."""
     _numbers: Array | None = field(init=False, default=None)
 
     @staticmethod
@@ -97,25 +96,22 @@ class Contents:
 
     def column(self, place: Place) -> Column:
         """The values of a column."""
-        found = self.columns.get(place)
-        if found is None:
-            assert self.fetch is not None
-            found = self.columns[place] = self.fetch(*place, self._rows_of(place[0]))
-        return found
+        if place not in self.columns:
+            self.read((place,))
+        return self.columns[place]
 
     def read(self, places: Iterable[Place]) -> None:
-        """Find the values of several columns."""
-        for place in places:
-            self.column(place)
-        self._by_stream.clear()
-
-    def _rows_of(self, stream: str) -> Array:
-        """The rows of one stream, as the engine has them, side by side."""
-        found = self._by_stream.get(stream)
-        if found is None:
-            rows = self._own_rows()[:, self.query.names.index(stream)]
-            found = self._by_stream[stream] = np.ascontiguousarray(rows)
-        return found
+        """Find the values of several columns, those of one stream together."""
+        wanted: dict[str, list[str]] = {}
+        for place in dict.fromkeys(places):  # a column may be shown under two names
+            if place not in self.columns:
+                stream, column = place
+                wanted.setdefault(stream, []).append(column)
+        for stream, columns in wanted.items():
+            assert self.fetch is not None
+            rows = np.ascontiguousarray(self._own_rows()[:, self.query.names.index(stream)])
+            for column, found in zip(columns, self.fetch(stream, columns, rows), strict=True):
+                self.columns[stream, column] = found
 
     def outputs(self) -> list[tuple[str, ColumnType, Place]]:
         """The columns that a result shows: name, type, and place."""
@@ -184,8 +180,11 @@ class Contents:
         def sign() -> Array:
             return np.concatenate([part.sign() for part in parts])
 
-        def fetch(stream: str, column: str, rows: Array) -> Column:
-            return Column.concat([part.column((stream, column)) for part in parts])
+        def fetch(stream: str, columns: Sequence[str], rows: Array) -> list[Column]:
+            places = [(stream, column) for column in columns]
+            for part in parts:
+                part.read(places)
+            return [Column.concat([part.columns[place] for part in parts]) for place in places]
 
         types = parts[0].types
         if types is not None:

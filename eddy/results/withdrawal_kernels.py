@@ -10,7 +10,6 @@ the stream's next row will have: a row is dead at an event if it is older than t
 
 from __future__ import annotations
 
-import numpy as np
 from numba import int32, int64, types, uint32, void
 
 from eddy.results.withdrawal_layout import BATCH, DEATHS, STORE
@@ -26,51 +25,54 @@ def _age(newest, row):
 
 
 @part
-def _end(batch, c, row, stop):
-    """The first event before `stop` at which a row of stream c is dead; `stop` if there is none."""
-    marks, newest, chart, shifts = batch.marks, batch.newest, batch.chart, batch.shifts
-    age, first = _age(newest[c], row), _age(newest[c], marks[0, c])
-    if age > first:
-        return 0
-    bucket = (int64(first) - int64(age)) >> shifts[c]
+def _end(batch, c, row):
+    """The first event at which a row of stream c is dead; the number of events if there is none."""
+    marks, newest, chart, shift = batch.marks, batch.newest, batch.chart, batch.shifts[c]
+    age = _age(newest[c], row)
+    behind = int64(_age(newest[c], marks[0, c])) - int64(age)
+    bucket = min(max((behind >> shift) + 1, 0), batch.tops[c])
     start = int64(chart[c, bucket])
-    if shifts[c]:
-        stop = min(stop, int64(chart[c, bucket + 1]))
+    if shift and 0 < bucket < batch.tops[c]:
+        stop = int64(chart[c, bucket + 1])
         while start < stop:
             middle = (start + stop) >> 1
             if _age(newest[c], marks[middle, c]) < age:
                 stop = middle
             else:
                 start = middle + 1
-    return min(start, stop)
+    return start
 
 
 @kernel(void(BATCH))
 def draw(batch):
     """Chart the marks, so that the search for a row's last event starts close to it.
 
-    `chart[c, b]` is the first event at which the row of stream c that lies b << shift behind the first mark is dead.
-    The shift is the least for which the rows that die in the batch have their place: mostly 0, and nothing is left to
-    search. A chart of one bucket, for few deaths, leaves it all to the search.
+    `chart[c, b + 1]` is the first event at which that row of stream c is dead which lies b << shift behind the
+    first mark; `chart[c, 0]` is 0, for rows that are dead at once, and from `tops[c]` on rows live on. The shift is
+    the least for which the rows that die in the batch have their place: mostly 0, and nothing is left to search. A
+    chart without places of its own for them, for few deaths, leaves it all to the search.
     """
     marks, newest, reach = batch.marks, batch.newest, batch.reach
-    chart, shifts = batch.chart, batch.shifts
-    events, buckets = marks.shape[0], chart.shape[1] - 1
-    if buckets == 1:
-        chart[:, 0], chart[:, 1], shifts[:] = 0, events, 32
-        return
+    chart, shifts, tops = batch.chart, batch.shifts, batch.tops
+    events, buckets = marks.shape[0], chart.shape[1] - 3
     for c in range(newest.shape[0]):
-        first = _age(newest[c], marks[0, c])
-        shift, bucket = 0, 0
+        first, shift = _age(newest[c], marks[0, c]), 0
+        chart[c, 0] = 0
+        if buckets == 0:
+            chart[c, 1], chart[c, 2], shifts[c], tops[c] = 0, events, 32, 2
+            continue
         while int64(first - reach[c]) >> shift >= buckets:
             shift += 1
-        for event in range(events):
+        round_up = (int64(1) << shift) - 1
+        top = ((int64(first - reach[c]) + round_up) >> shift) + 1
+        for bucket in range(top + 1):
+            chart[c, bucket] = 0
+        for event in range(events):  # the last one that a row outlives is written last
             passed = int64(first) - int64(_age(newest[c], marks[event, c]))
-            while bucket < buckets and passed > bucket << shift:
-                chart[c, bucket] = event
-                bucket += 1
-        chart[c, bucket:] = events
-        shifts[c] = shift
+            chart[c, ((passed + round_up) >> shift) + 1] = event + 1
+        for bucket in range(1, top + 1):
+            chart[c, bucket] = max(chart[c, bucket], chart[c, bucket - 1])
+        shifts[c], tops[c] = shift, top
 
 
 @part
@@ -103,42 +105,51 @@ def find(store, used, newest, reach, stale):
     return found
 
 
-@kernel(int64(STORE, int32[::1], BATCH, DEATHS), makes_arrays=True)
-def withdraw(store, stale, batch, deaths):
-    """Take the dead out of the stale blocks; returns how many. The others close up within their block.
+@part
+def _part_block(store, block, batch):
+    """List the places of a block whose results have died, and those of the others; returns how many have died.
 
-    Which of them die cannot be foreseen, so there is no branch on it: whatever is written for a result that turns out
-    to be of the other sort is written over by the next one.
+    Which of them die cannot be foreseen, so there is no branch on it: what is written for one that turns out to be of
+    the other sort is written over by the next. Of a block all places are looked at, filled or not, so that the
+    comparisons are vectorised.
     """
-    records, filled, nodes = store.records, store.filled, store.nodes
-    marks, newest, reach = batch.marks, batch.newest, batch.reach
-    dead, ends = deaths.rows, deaths.events
-    n, events = newest.shape[0], marks.shape[0]
-    end, places = np.empty(WIDTH, np.int64), np.empty(WIDTH + 1, np.int64)
+    records, newest, reach = store.records, batch.newest, batch.reach
+    flags, gone, kept = batch.flags, batch.gone, batch.kept
+    for i in range(WIDTH):
+        flags[i] = 0
+    for c in range(newest.shape[0]):
+        own, limit = newest[c], reach[c]
+        for i in range(WIDTH):
+            flags[i] |= _age(own, records[block, c, i]) > limit
+    many = 0
+    for i in range(int64(store.filled[block])):
+        gone[many], kept[i - many] = i, i
+        many += int64(flags[i])
+    return many
+
+
+@kernel(int64(STORE, int32[::1], BATCH, DEATHS))
+def withdraw(store, stale, batch, deaths):
+    """Take the dead out of the stale blocks; returns how many. The others close up within their block."""
+    records, filled, dead, ends = store.records, store.filled, deaths.rows, deaths.events
+    n, events = batch.newest.shape[0], batch.marks.shape[0]
+    gone, kept = batch.gone, batch.kept
     died = 0
     for block in stale:
-        end[:] = events
-        count = int64(filled[block])
-        for c in range(n):
-            if _age(newest[c], nodes[block, c]) > reach[c]:
-                many = 0
-                for i in range(count):
-                    places[many] = i
-                    many += _age(newest[c], records[block, c, i]) > reach[c]
-                for j in range(many):
-                    i = places[j]
-                    end[i] = _end(batch, c, records[block, c, i], end[i])
-        kept = 0
-        for i in range(count):
+        many = _part_block(store, block, batch)
+        for j in range(many):
+            end = int64(events)
             for c in range(n):
-                row = records[block, c, i]
-                records[block, c, kept] = row
+                row = records[block, c, gone[j]]
                 dead[died, c] = row
-            ends[died] = end[i]
-            lives = end[i] == events
-            kept += lives
-            died += not lives
-        filled[block] = kept
+                end = min(end, _end(batch, c, row))
+            ends[died] = end
+            died += 1
+        left = int64(filled[block]) - many
+        for c in range(n):
+            for k in range(left):
+                records[block, c, k] = records[block, c, kept[k]]
+        filled[block] = left
     return died
 
 
@@ -148,23 +159,23 @@ def outlive(rows, batch, died, deaths, kept):
 
     A new result is live at its own event, so the first event at which it is dead comes after that.
     """
-    marks, newest, reach = batch.marks, batch.newest, batch.reach
+    newest, reach = batch.newest, batch.reach
     dead, ends = deaths.rows, deaths.events
     count = 0
     for i in range(rows.shape[0]):
-        end = marks.shape[0]
+        lives = True
         for c in range(newest.shape[0]):
-            row = uint32(rows[i, c])
-            if _age(newest[c], row) > reach[c]:
-                end = _end(batch, c, row, end)
-        if end == marks.shape[0]:
+            lives &= _age(newest[c], uint32(rows[i, c])) <= reach[c]
+        if lives:
             kept[count] = i
             count += 1
-        else:
-            for c in range(newest.shape[0]):
-                dead[died, c] = uint32(rows[i, c])
-            ends[died] = end
-            died += 1
+            continue
+        end = int64(batch.marks.shape[0])
+        for c in range(newest.shape[0]):
+            dead[died, c] = uint32(rows[i, c])
+            end = min(end, _end(batch, c, uint32(rows[i, c])))
+        ends[died] = end
+        died += 1
     return count
 
 

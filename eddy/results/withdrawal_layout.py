@@ -36,7 +36,12 @@ class Batch(NamedTuple):
     chart: NDArray[np.int32]
     """Where to look for the event at which a row dies: see `draw`."""
     shifts: NDArray[np.int64]
+    tops: NDArray[np.int64]
     """Of the chart, for each stream."""
+    flags: Uint32s
+    gone: Uint32s
+    kept: Uint32s
+    """Room for a number for each place of a block: whether its result has died, and the places of either sort."""
 
 
 class Deaths(NamedTuple):
@@ -49,5 +54,10 @@ class Deaths(NamedTuple):
 
 
 STORE = types.NamedTuple([uint32[:, :, ::1], uint8[::1], uint32[:, ::1], int64[::1]], Store)
-BATCH = types.NamedTuple([uint32[:, ::1], uint32[::1], uint32[::1], int32[:, ::1], int64[::1]], Batch)
+_chart = int32[:, ::1], int64[::1], int64[::1]
+_room = uint32[::1], uint32[::1], uint32[::1]
+BATCH = types.NamedTuple(
+    [uint32[:, ::1], uint32[::1], uint32[::1], *_chart, *_room],
+    Batch,
+)
 DEATHS = types.NamedTuple([uint32[:, ::1], int32[::1]], Deaths)

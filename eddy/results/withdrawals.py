@@ -63,9 +63,10 @@ class LiveResults:
         stale = np.empty(self._used, np.int32)
         stale = stale[: kernels.find(self._store, self._used, next_rows, reach, stale)]
         most = int(self._store.filled[stale].sum()) + len(rows)
-        buckets = len(marks) if most > len(marks) else 1
-        chart = np.empty((self._streams, buckets + 1), np.int32)
-        batch = Batch(cut, next_rows, reach, chart, np.empty(self._streams, np.int64))
+        buckets = len(marks) if most > len(marks) else 0
+        chart = np.empty((self._streams, buckets + 3), np.int32)
+        tables = np.empty((2, self._streams), np.int64)
+        batch = Batch(cut, next_rows, reach, chart, *tables, *np.empty((3, WIDTH), np.uint32))
         kernels.draw(batch)
         deaths = Deaths(np.empty((most, self._streams), np.uint32), np.empty(most, np.int32))
         died = kernels.withdraw(self._store, stale, batch, deaths)

@@ -7,12 +7,12 @@ does with its arrays after a push cannot matter.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from attrs import define, field
 
-from eddy.store.payload_kernels import take_rows
+from eddy.store.payload_kernels import take_columns
 from eddy.values.strings import StringPool
 from eddy.values.types import Array, Column, ColumnType
 from stairs.lowlevel.address import handle
@@ -111,22 +111,35 @@ class Payload:
 
     def take(self, name: str, rows: Array) -> Column:
         """The values of these rows, in this order; strings as text."""
-        column = self.storage(name, rows)
-        if self.columns[name].kind == "string":
-            return Column(self.pool.decode(column.values), column.valid)
-        return column
+        return self.take_all((name,), rows)[0]
+
+    def take_all(self, names: Sequence[str], rows: Array) -> list[Column]:
+        """The same of several columns."""
+        found = self.storage_all(names, rows)
+        for name, column in zip(names, found, strict=True):
+            if self.columns[name].kind == "string":
+                column.values = self.pool.decode(column.values)
+        return found
 
     def storage(self, name: str, rows: Array) -> Column:
         """The values of these rows, as they are stored: strings as codes."""
-        rows = np.ascontiguousarray(rows)
-        valid = self._valids.get(name)
-        values = self._taken(self._rings[name], rows)
-        return Column(values, None if valid is None else self._taken(valid, rows))
+        return self.storage_all((name,), rows)[0]
 
-    def _taken(self, ring: Array, rows: Array) -> Array:
-        out = np.empty(len(rows), ring.dtype)
-        take_rows(handle(ring), self._capacity - 1, rows, handle(out), ring.itemsize)
-        return out
+    def storage_all(self, names: Sequence[str], rows: Array) -> list[Column]:
+        """The same of several columns, in one call of a kernel."""
+        rows, n = np.ascontiguousarray(rows), len(rows)
+        table: list[int] = []
+        found = []
+        for name in names:
+            ring, valid = self._rings[name], None
+            values = np.empty(n, ring.dtype)
+            table += (handle(ring), handle(values), ring.itemsize)
+            if name in self._valids:
+                valid = np.empty(n, np.bool_)
+                table += (handle(self._valids[name]), handle(valid), 1)
+            found.append(Column(values, valid))
+        take_columns(np.array(table, np.int64), self._capacity - 1, rows)
+        return found
 
     def retain_from(self, row: int) -> None:
         """Rows below `row` may be forgotten. Now and then this gives memory back."""

@@ -12,9 +12,8 @@ _rows = types.Array(types.int64, 1, "C", readonly=True)
 
 
 @kernel(types.void(types.int64, types.int64, _rows, types.int64, types.int64))
-def take_rows(ring, mask, rows, out, size):
-    """The values of these rows, of ``size`` bytes each; ring and out by their handles, ``mask`` makes rows slots."""
-    start, to = data_of(ring), data_of(out)
+def take_rows(start, mask, rows, to, size):
+    """The values of these rows, of ``size`` bytes each: from the ring at ``start``, to the array at ``to``."""
     if size == 8:
         for i in range(rows.size):
             move8(to + 8 * i, start + 8 * (rows[i] & mask))
@@ -27,3 +26,14 @@ def take_rows(ring, mask, rows, out, size):
     else:
         for i in range(rows.size):
             move1(to + i, start + (rows[i] & mask))
+
+
+RING, OUT, SIZE, COLUMN = range(4)
+"""Of a column: the handles of its ring and of what its values go to, and the bytes of a value; what it takes in all."""
+
+
+@kernel(types.void(types.int64[::1], types.int64, _rows))
+def take_columns(columns, mask, rows):
+    """The values of these rows of some columns, one after the other in ``columns``; ``mask`` makes rows slots."""
+    for at in range(0, columns.shape[0], COLUMN):
+        take_rows(data_of(columns[at + RING]), mask, rows, data_of(columns[at + OUT]), columns[at + SIZE])

@@ -50,20 +50,43 @@ class Thin:
     """The first live row of those that are stored."""
     mark: int
     """The number of the first live row of all."""
-    rejected: Payload
+    _rejected: Payload
     """Rows that were ruled out lately."""
-    numbers: Array = field(init=False, factory=lambda: np.empty(0, np.int64))
+    _numbers: Array = field(init=False, factory=lambda: np.empty(0, np.int64))
     """Their numbers."""
+    _latest: list[tuple[dict[str, Column], Array]] = field(init=False, factory=list)
+    """Columns and numbers of rows that were ruled out since somebody asked for them: few ever do."""
+    _waiting: int = field(init=False, default=0)
+    """How many rows that are."""
 
     def take(self, part: Part, first: int, columns: Iterable[str]) -> tuple[Part, Array]:
         """The rows of a part that are to be stored, and their numbers; ``first`` is the number of the first of all."""
         if part.kept is None:
             return part, np.arange(first, first + len(part.events))
-        here, out = np.flatnonzero(part.kept), np.flatnonzero(part.kept == 0)[-REMEMBERED:]
-        self.rejected.append({name: part.columns[name].take(out) for name in columns}, len(out))
-        self.numbers = np.concatenate((self.numbers, out + first))[-REMEMBERED:]
-        self.rejected.retain_from(self.rejected.next_row - len(self.numbers))
+        kept = part.kept.view(np.bool_)
+        here, out = kept.nonzero()[0], (~kept).nonzero()[0][-REMEMBERED:]
+        if len(out):
+            self._latest.append(({name: part.columns[name].take(out) for name in columns}, out + first))
+            self._waiting += len(out)
+        if self._waiting > REMEMBERED:
+            self.rejected()
         return chosen(part, here, columns), here + first
+
+    def rejected(self) -> tuple[Payload, Array]:
+        """The rows that were ruled out lately, and their numbers: the last rows of the payload are theirs."""
+        for columns, numbers in self._latest:
+            self._rejected.append(columns, len(numbers))
+            self._numbers = np.concatenate((self._numbers, numbers))[-REMEMBERED:]
+            self._rejected.retain_from(self._rejected.next_row - len(self._numbers))
+        self._latest.clear()
+        self._waiting = 0
+        return self._rejected, self._numbers
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that it holds."""
+        rejected, numbers = self.rejected()
+        return self.stored.nbytes + rejected.nbytes + numbers.nbytes
 
     def held(self, first: int) -> Array:
         """The numbers of the stored rows from this one on."""
@@ -111,14 +134,12 @@ class RowNumbers:
 
     @property
     def nbytes(self) -> int:
-        return sum(
-            thin.stored.nbytes + thin.rejected.nbytes + thin.numbers.nbytes for thin in self._thin.values()
-        )
+        return sum(thin.nbytes for thin in self._thin.values())
 
     def codes_in_use(self) -> Iterator[Array]:
         """String codes of rows that were ruled out lately."""
         for thin in self._thin.values():
-            yield from thin.rejected.codes_in_use()
+            yield from thin.rejected()[0].codes_in_use()
 
     # -- a batch ---------------------------------------------------------------------------------------------------
 
@@ -166,9 +187,9 @@ class RowNumbers:
         for s, thin in self._thin.items():
             stored, numbers = thin.stored, fresh.get(s, _NONE)
             stored.retain_from(streams[s].payload.low)
-            thin.low = renumber(stored.rings[ROW], thin.low, stored.next_row, numbers, marks, s, thin.mark)
-            thin.mark = int(self.lowwater.lows[s])
             stored.append({ROW: Column(numbers)}, len(numbers))
+            thin.low = renumber(stored.rings[ROW], thin.low, stored.next_row, marks, s, thin.mark)
+            thin.mark = int(self.lowwater.lows[s])
         return Arrivals(arrivals.streams, arrivals.times, tuple(parts), arrivals.given)
 
     def restore(self, stream: int, payload: Payload, first: int, numbers: Array, low: int) -> None:
@@ -208,7 +229,8 @@ class RowNumbers:
         place = int(np.searchsorted(held, row))
         if place < len(held) and held[place] == row:
             return Found(payload, thin.stored.low + place)
-        at = int(np.searchsorted(thin.numbers, row))
-        if at < len(thin.numbers) and thin.numbers[at] == row:
-            return Found(thin.rejected, thin.rejected.next_row - len(thin.numbers) + at, True)
-        return Found(thin.rejected, -1, row >= self.lowwater.lows[stream])
+        rejected, numbers = thin.rejected()
+        at = int(np.searchsorted(numbers, row))
+        if at < len(numbers) and numbers[at] == row:
+            return Found(rejected, rejected.next_row - len(numbers) + at, True)
+        return Found(rejected, -1, row >= self.lowwater.lows[stream])

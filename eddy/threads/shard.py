@@ -85,9 +85,9 @@ class Shard:
         numbers, name = numbers_in_whole(self.state.streams, rows), self.whole.output.number
         return numbers if name is None else name(numbers)
 
-    def _fetch(self, stream: str, column: str, rows: Array) -> Column:
+    def _fetch(self, stream: str, columns: Sequence[str], rows: Array) -> list[Column]:
         number = self.state.query.names.index(stream)
-        return self.whole.fetch(stream, column, self.numbers(number, rows))
+        return self.whole.fetch(stream, columns, self.numbers(number, rows))
 
     def read(self, state: Any, start: int, count: int, events: Array, newest: Array) -> tuple[Array, Array]:
         """Results in a ring: events of the whole batch, ascending, and rows."""

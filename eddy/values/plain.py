@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from eddy.values import arrow
 from eddy.values.dictionaries import is_coded
+from eddy.values.text_objects import ascii_texts
 from eddy.values.types import Array, Column, ColumnType
 
 NAT = np.iinfo(np.int64).min
@@ -43,18 +44,49 @@ def plain(kind: ColumnType, values: Any) -> Array | None:
     return _of_numpy(kind, values.to_numpy())
 
 
-def plain_text(values: Any, coded: bool) -> Column | None:
-    """Strings in one Arrow array as a column of strings; where ``coded``, they may be so by a dictionary.
+def plain_nulls(kind: ColumnType, values: Any) -> Column | None:
+    """Arrow values of the declared type, some of them NULL; None if they are of another type or make."""
+    if type(values) is pa.ChunkedArray and values.num_chunks == 1:
+        values = values.chunk(0)
+    if not isinstance(values, pa.Array) or kind.kind in ("bool", "string"):
+        return None
+    valid = arrow.valid_of(values)
+    if valid is None or not values.type.equals(kind.arrow):
+        return None
+    array = arrow.to_numpy(values, kind.dtype).copy()
+    array[~valid] = 0
+    return Column(array, valid)
 
-    None if they are of another make or type, or if some are NULL in an array that is not coded.
+
+def plain_text(values: Any, coded: bool) -> Column | None:
+    """Strings in one Arrow array, or Python's own, as a column; where ``coded``, they may be so by a dictionary.
+
+    None if they are of another make or type, or if some are NULL in an array that is not coded, or if some of Python's
+    own are not of ASCII characters alone.
     """
     if type(values) is pa.ChunkedArray and values.num_chunks == 1:
         values = values.chunk(0)
     if type(values) is pa.StringArray:
         return None if values.null_count else Column(values)
+    if type(values) in _OBJECTS or _is_object_series(values):
+        return _of_objects(values)
     if coded and type(values) is pa.DictionaryArray and is_coded(values):
         return Column(values, arrow.valid_of(values))
     return None
+
+
+def _is_object_series(values: Any) -> bool:
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and type(values) is pandas.Series and values.dtype == object
+
+
+def _of_objects(values: Any) -> Column | None:
+    if not isinstance(values, (list, tuple)):
+        values = np.asarray(values)
+        if values.dtype != object or values.ndim != 1:
+            return None
+    found = ascii_texts(values)
+    return None if found is None else Column(found)
 
 
 def _of_numpy(kind: ColumnType, values: Array) -> Array | None:
@@ -117,6 +149,7 @@ def _datetimes(kind: ColumnType) -> np.dtype[Any]:
 
 _UNITS = {unit: np.dtype(f"M8[{unit}]") for unit in ("s", "ms", "us", "ns")}
 _PYTHON: dict[str, type] = {"int": int, "uint": int, "timestamp": int, "float": float, "bool": bool}
+_OBJECTS = (np.ndarray, list, tuple)
 _READERS: dict[type, Callable[[ColumnType, Any], Array | None]] = {
     np.ndarray: _of_numpy,
     pa.ChunkedArray: _of_chunks,

@@ -39,7 +39,7 @@ def _word(data, at):
     return word
 
 
-@kernel(types.int64(_input, types.uint64, types.uint64))
+@part
 def _hash(data, at, length):
     h = unstirred(length)
     end = at + length

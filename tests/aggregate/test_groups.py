@@ -246,6 +246,19 @@ def test_groups_survive_every_collision():
         assert dict(table(groups)) == live and len(groups) == len(live), turn
 
 
+def test_a_group_that_returns_within_the_event_that_makes_room_for_others():
+    """It has lost its rows when slots run out, and gets one again at the same event: its change is one."""
+    groups, model = made(["int64"], [("SUM", "int64")]), Model(["SUM"], True)
+    first = [(0, [(1, (key,), (key,)) for key in range(SMALLEST - 1)])]
+    leave = [(1, [(-1, (key,), (key,)) for key in range(0, SMALLEST // 2)])]
+    fresh = [(1, (key,), (key,)) for key in range(SMALLEST, 2 * SMALLEST)]
+    last = [(2, [(-1, (60,), (60,)), *fresh, (1, (60,), (7,)), (1, (3,), (3,))])]
+    for events in (first, leave, last):
+        expected = [change for _, rows in events for change in model.event(rows)]
+        assert step(groups, events) == expected
+    assert table(groups) == model.table() and len(groups) == len(model.groups)
+
+
 def test_codes_of_strings_that_groups_are_known_by():
     """Those of groups that exist, and of no others; NULL has none."""
     groups = Groups([INT64, STRING], [("COUNT", ())])

@@ -205,11 +205,11 @@ def test_values_of_rejected_rows_are_remembered_for_a_while():
 def test_more_rows_are_ruled_out_than_32_bits_can_count():
     """Marks are cut to 32 bits, but the numbers between two stored rows may be further apart."""
     far = 5 * 2**31
-    ring, fresh = np.array([7, far, far + 9, 0]), np.array([far + 20])
+    ring = np.array([7, far, far + 9, far + 20])
     for base, wanted, low in ((7, [0, 0, 0], 0), (far - 1, [1, 1, 3], 3), (far + 9, [2, 3, 3], 3)):
         marks = np.zeros((3, 2), np.int32)
         marks[:, 1] = np.array([base, base + 1, base + 11]).astype(np.int32) if base > 7 else 7
-        assert renumber(ring, 0, 3, fresh, marks, 1, base) == low
+        assert renumber(ring, 0, 4, marks, 1, base) == low
         assert marks[:, 1].tolist() == wanted and not marks[:, 0].any()
 
 

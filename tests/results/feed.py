@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -89,11 +90,11 @@ class Feed:
             self.log.append("rows")
             return np.array([(b, a) for a, b in pairs], np.int64).reshape(-1, 2)
 
-        def fetch(stream: str, column: str, wanted: np.ndarray) -> Column:
+        def fetch(stream: str, columns: Sequence[str], wanted: np.ndarray) -> list[Column]:
             assert wanted.flags.c_contiguous
-            self.log.append((stream, column))
-            self.fetched[stream, column] += len(wanted)
-            return self.payloads[stream].take(column, wanted)
+            self.log += [(stream, column) for column in columns]
+            self.fetched.update({(stream, column): len(wanted) for column in columns})
+            return self.payloads[stream].take_all(columns, wanted)
 
         return Result(Contents(self.query, len(pairs), rows, fetch, None if sign is None else signs))
 

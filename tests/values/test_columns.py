@@ -117,7 +117,7 @@ def test_neither_pandas_nor_polars_is_imported() -> None:
                   {"x": np.ma.array([1.0, 2.0], mask=[0, 1]), "t": np.array(["2024", "NaT"], "M8[s]")})
         select = [N(name=name, stream="A", column=name, type=kind) for name, kind in kinds.items()]
         result = Result(Contents(N(names=("A",), select=select), 2, lambda: np.zeros((2, 1), np.int64),
-                                 lambda stream, column, rows: columns[column]))
+                                 lambda stream, names, rows: [columns[name] for name in names]))
         assert result.to_arrow().num_rows == 2 and result.to_pydict()["x"] == [1, None]
         assert not {"pandas", "polars"} & set(sys.modules)
     """
