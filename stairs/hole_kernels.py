@@ -10,7 +10,7 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-from stairs.hashing import bucket, mixed
+from stairs.hashing import bucket, seeded
 from stairs.kernel import kernel, part
 from stairs.layout import FLAGS, KEY_HIGH, KEY_LOW, LONGS, LOW, NEXT, SHIFT, STATE, TAIL
 
@@ -25,7 +25,7 @@ KEYMAP = nb.types.Tuple((LONGS, FLAGS, LONGS))
 def place(keys, states, key):
     """The slot that holds the key, or the empty one where it belongs."""
     mask = np.uint64(keys.shape[0] - 1)
-    slot = mixed(key) & mask
+    slot = seeded(key) & mask
     while states[slot] != UNKNOWN and keys[slot] != key:
         slot = (slot + np.uint64(1)) & mask
     return slot

@@ -6,7 +6,7 @@ import numba as nb
 import numpy as np
 
 from stairs.chains import AHEAD, NEAR, following
-from stairs.hashing import bucket, salted
+from stairs.hashing import bucket, seeded_pair
 from stairs.kernel import kernel, part
 from stairs.layout import (
     BASE,
@@ -28,7 +28,7 @@ from stairs.lowlevel.prefetch import prefetch
 @part
 def mix(key, other):
     """Two keys in one, 64 bits: different pairs may collide, so a match on a mixed key is verified."""
-    return np.int64(salted(other, key))
+    return np.int64(seeded_pair(key, other))
 
 
 @kernel(nb.void(LONGS, LONGS))

@@ -277,6 +277,6 @@ class Ring:
         if tail - low + n > records.shape[0]:
             self.resize(power_of_two(tail - low + n))
 
-    def grow(self) -> None:
-        """Make room where a kernel stopped for want of it."""
-        self.reserve(max(SMALLEST, self.tail - self.base))
+    def grow(self, ahead: float = 1.0) -> None:
+        """Make room where a kernel stopped for want of it: for so many times as many entries as this batch has."""
+        self.reserve(max(SMALLEST, int(ahead * (self.tail - self.base))))

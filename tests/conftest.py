@@ -11,6 +11,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from xdist.scheduler import LoadGroupScheduling
 
+from stairs.lowlevel.secret import WORDS
+
 COMMON = {
     "deadline": None,
     "print_blob": True,
@@ -26,6 +28,8 @@ WITHOUT_SHRINKING = [phase for phase in Phase if phase is not Phase.shrink]
 settings.register_profile("repeatable", max_examples=60, derandomize=True, phases=WITHOUT_SHRINKING, **COMMON)
 settings.register_profile("thorough", max_examples=2000, **COMMON)
 settings.load_profile(os.environ.get("EDDY_TESTS", "repeatable"))
+if os.environ.get("EDDY_TESTS", "repeatable") == "repeatable":
+    WORDS[:] = 0xD1B54A32D192ED03, 0x9E3779B97F4A7C15  # what is drawn by chance is the same each time, too
 
 
 ON_SPARK = {

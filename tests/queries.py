@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from math import inf, nan
 
+import numpy as np
 from attrs import frozen
 
+from stairs.key_kernels import mix_into
 from tests.cases import S
 
 INTEGERS = ["int64", "int64", "int64", "int32", "int16", "int8", "uint8", "uint16", "uint32", "uint64"]
@@ -15,8 +17,27 @@ BIG = {
     "uint64": [0, 0, 2**53, 2**53, 2**53 + 1, 2**63 - 1, 2**63, 2**64 - 1],
     "float64": [0.0, -0.0, 1.5, -1.0, 2.0**53, 2.0**53, 2.0**63, -(2.0**63), 2.0**64, inf, nan],
 }
-MIXING = 0x9E3779B97F4A7C15 - 2**64
-"""Two attributes are mixed into one key with this factor: the pairs (1, 0) and (0, MIXING) collide."""
+
+
+def colliding_with_one() -> int:
+    """Which number gives 0 the key that 0 gives 1, mixed: the last step of mixing can be undone."""
+    keys = np.array([0, 1])
+    mix_into(keys, np.zeros(2, np.int64))
+    zero, one = map(before_mixing, keys.tolist())
+    found = (one - zero) % 2**64
+    return found - 2**64 if found >= 2**63 else found
+
+
+def before_mixing(number: int) -> int:
+    """What `stairs.hashing.mixed` makes this number of."""
+    for down, factor in ((31, 0x94D049BB133111EB), (27, 0xBF58476D1CE4E5B9), (30, 1)):
+        number = (number % 2**64) ^ (number % 2**64 >> down) ^ (number % 2**64 >> 2 * down)
+        number = number * pow(factor, -1, 2**64) % 2**64
+    return number
+
+
+MIXING = colliding_with_one()
+"""Two attributes are mixed into one key: the pairs (1, 0) and (0, MIXING) collide."""
 
 TYPES = {
     "int": INTEGERS,

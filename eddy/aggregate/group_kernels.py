@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from stairs.hashing import mixed, stir, unstirred
+from stairs.hashing import feed, mixed, unfed
 from stairs.kernel import kernel, part
 from stairs.lowlevel import struct
 from stairs.lowlevel.struct import LONG
@@ -50,9 +50,9 @@ _table = types.int32[::1]
 
 @part
 def _hash(words, width):
-    h = unstirred(width)
+    h = unfed(width)
     for j in range(width):
-        h = stir(h, words[j])
+        h = feed(h, words[j])
     return np.int64(mixed(h))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from numba import int32, int64, uint64, void
 
 from eddy.difference.layout import COUNTS, DIRECTORY, HASH, HEAD, INTS, LINKS, NEXT, STAMP, UNLINKED
-from stairs.hashing import stir
+from stairs.hashing import feed, mixed, unfed
 from stairs.kernel import kernel, part
 
 
@@ -14,9 +14,10 @@ def entry_of(directory, column, width):
     """The entry of the key of ``width`` words that is sought, made if there is none."""
     heads, entries, use = directory.heads, directory.entries, directory.use[0]
     halves = use.keys
-    hashed = uint64(0)
+    hashed = unfed(width)
     for w in range(width):
-        hashed = stir(hashed, directory.sought[w])
+        hashed = feed(hashed, directory.sought[w])
+    hashed = mixed(hashed)
     bucket = int64(hashed & uint64(heads.shape[1] - 1))
     entry = int64(heads[column, bucket])
     while entry >= 0:

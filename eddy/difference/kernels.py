@@ -23,7 +23,7 @@ from eddy.difference.layout import (
     STREAMS,
     UNLINKED,
 )
-from stairs.hashing import stir
+from stairs.hashing import feed, mixed, unfed
 from stairs.kernel import kernel, part
 from stairs.lowlevel.prefetch import prefetch
 
@@ -164,10 +164,11 @@ def foresee(batch, plan, directory, cursors):
         row = cursors[s]
         cursors[s] += 1
         column = int64(plan.inner[s - 1].column if s > 0 else first)
-        hashed = uint64(0)
-        for w in range(plan.columns[column].width):
-            hashed = stir(hashed, batch.keys[row, w] if s > 0 else batch.base_keys[row, plan.keys[column, w]])
-        buckets[event] = column * size + int64(hashed & uint64(size - 1))
+        width = plan.columns[column].width
+        hashed = unfed(width)
+        for w in range(width):
+            hashed = feed(hashed, batch.keys[row, w] if s > 0 else batch.base_keys[row, plan.keys[column, w]])
+        buckets[event] = column * size + int64(mixed(hashed) & uint64(size - 1))
     buckets[streams.shape[0] :] = 0
 
 

@@ -1,9 +1,12 @@
 """Handing results out: what a result still reads of the engine, and until when.
 
 A result is counted at once and fetches its columns when somebody asks. Until then it reads the ring that the last
-stop wrote to and the payload of its rows. So there are more result rings than one, used in turn, and payload is
-kept, for the results of the last pushes; when their turn is over, those that somebody still holds are materialised.
-Whoever reads one meanwhile, in whatever thread, goes through the engine's `Access`.
+stop wrote to and the payload of its rows. So there are more result rings than one, and payload is kept, for the results
+of the last pushes; when their turn is over, those that somebody still holds are materialised. Whoever reads one
+meanwhile, in whatever thread, goes through the engine's `Access`.
+
+A ring whose results nobody holds any more is used again at once: it is in the cache, or at least in memory, where those
+of another ring may have to be made first. A large push can have more results than all else that an engine holds.
 """
 
 from __future__ import annotations
@@ -11,6 +14,8 @@ from __future__ import annotations
 import weakref
 from collections import deque
 from collections.abc import Sequence
+
+from attrs import define, field
 
 from eddy.access import Access
 from eddy.query.query import Query
@@ -23,31 +28,52 @@ from eddy.tracks.tracks import RESULT_RINGS
 from stairs import Ring
 
 
+@define
+class Push:
+    """What the results of a push read of the engine."""
+
+    lows: list[int]
+    """The first rows that they can ask for."""
+    ring: int
+    contents: list[weakref.ref[Contents]] = field(factory=list)
+    """What somebody may hold: a result, or one that is strung together of several."""
+
+    @property
+    def held(self) -> bool:
+        """Whether somebody does, and will ask the engine for it."""
+        return any((one := reference()) is not None and one.fetch is not None for reference in self.contents)
+
+    def materialise(self) -> None:
+        """Read now what is held."""
+        for reference in self.contents:
+            found = reference()
+            if found is not None:
+                found.materialise()
+
+
 class RecentResults:
     """The results of the last pushes."""
 
     def __init__(self, access: Access) -> None:
         self._access = access
-        self._pushes = 0
-        self._held: deque[tuple[list[weakref.ref[Result]], list[int]]] = deque()
-
-    @property
-    def ring(self) -> int:
+        self._pushes: deque[Push] = deque()
+        self._next: int | None = None
+        """The ring of the next push, once that was chosen: it stays free, as only a push uses one."""
+        self.ring = 0
         """Which of the router's result rings this push writes to."""
-        return self._pushes % RESULT_RINGS
 
     @property
     def next_ring(self) -> int:
-        """Which of them the next push writes to."""
-        return (self._pushes + 1) % RESULT_RINGS
+        """Which of them the next push writes to: this one again, if nobody needs it any more."""
+        if self._next is None:
+            busy = {push.ring for push in self._pushes if push.held}
+            self._next = next(ring for ring in (self.ring, *range(RESULT_RINGS)) if ring not in busy)
+        return self._next
 
     def make_way(self) -> None:
         """A push may begin: materialise the results that somebody still holds, and that it would write over."""
-        if len(self._held) >= RESULT_RINGS - 1:
-            for reference in self._held[0][0]:
-                result = reference()
-                if result is not None:
-                    result.contents.materialise()
+        if len(self._pushes) >= RESULT_RINGS - 1:
+            self._pushes[0].materialise()
 
     def begin(self, streams: Sequence[StoredStream], lows: list[int]) -> None:
         """A push begins; ``lows`` are the low-water rows until now. Payload that nobody can ask for is let go."""
@@ -58,27 +84,22 @@ class RecentResults:
     def turn(self, lows: list[int]) -> list[int]:
         """A push begins; ``lows`` are the low-water rows until now. Returns the first rows that somebody can ask
         for: the caller lets go of the payload before these."""
-        self._pushes += 1
-        while len(self._held) >= RESULT_RINGS - 1:
-            for reference in self._held.popleft()[0]:
-                result = reference()
-                if result is not None:
-                    result.contents.materialise()
-        self._held.append(([], lows))
-        return self._held[0][1]
+        while len(self._pushes) >= RESULT_RINGS - 1:
+            self._pushes[0].materialise()
+            self._pushes.popleft()
+        self.ring, self._next = self.next_ring, None
+        self._pushes.append(Push(lows, self.ring))
+        return self._pushes[0].lows
 
     def seal(self) -> None:
         """Read now what results still need of the engine: its rows are about to be others."""
-        for references, _ in self._held:
-            for reference in references:
-                result = reference()
-                if result is not None:
-                    result.contents.materialise()
+        for push in self._pushes:
+            push.materialise()
 
     def give(self, result: Result) -> Result:
         """Hand out a result of this push."""
         result.access = self._access
-        self._held[-1][0].append(weakref.ref(result))
+        self._pushes[-1].contents.append(weakref.ref(result.contents))
         return result
 
 

@@ -37,13 +37,16 @@ class Runner:
             if at < stop:
                 at = self.assist(track, at, results, marks)
 
-    def assist(self, track: Track, at: int, results: Ring, marks: Marks) -> int:
-        """Do what stopped the program of a track at instruction ``at``; returns where it goes on."""
+    def assist(self, track: Track, at: int, results: Ring, marks: Marks, ahead: float = 1.0) -> int:
+        """Do what stopped the program of a track at instruction ``at``; returns where it goes on.
+
+        ``ahead``: how many times as many results as there are so far are likely to come.
+        """
         halt, hop, call = track.program.sources[at]
         last = halt is track.halts[-1]
         out, cursor = results if last else halt.out, self._prober.cursor
         if cursor[RESUMED]:
-            out.grow()
+            out.grow(ahead if last else 1.0)
             return at
         if call is not None:
             return at + call()

@@ -18,6 +18,10 @@ from stairs.sequence_kernels import take_in
 if TYPE_CHECKING:
     from eddy.router.router import Router
 
+MARGIN, FURTHEST = 1.1, 15.0
+"""Room is made for a tenth more results than a push is likely to have, but at once for no more than 15 times as many as
+there are."""
+
 
 def can_run_in_kernels(router: Router) -> bool:
     """Whether kernels alone can begin, store and run batches of this router as things are now.
@@ -147,4 +151,14 @@ class KernelSequence:
             self._stairs[at].reserve(self.sources[self.leaves[at][0]].here)
         else:
             # A program of probes alone stops only where a ring is full: marks are not asked for.
-            line.at = router.runner.assist(self._track, at, router.results[ring], marks)
+            line.at = router.runner.assist(self._track, at, router.results[ring], marks, self._ahead())
+
+    def _ahead(self) -> float:
+        """How many times as many results as there are so far are likely to come.
+
+        Where a large push has many, room for all is made at once: memory that is not written to costs nothing, but what
+        is copied to a larger place has to be written again, into memory that the system has to provide.
+        """
+        line = self.struct
+        done, left = line.start - line.length // 2, line.events - line.start
+        return min(max(1.0, MARGIN * left / max(done, 1)), FURTHEST) if line.events > layout.LONGEST else 1.0

@@ -21,7 +21,7 @@ from stairs import Directory, Ring, Stair
 from stairs.holes import Keys
 
 RESULT_RINGS = 3
-"""Rings for results, used in turn by the pushes: a result may read its ring until the next but one."""
+"""Rings for results: a result may read its ring until the next push but one."""
 
 
 class Tracks(ABC):

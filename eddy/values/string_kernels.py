@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from stairs.hashing import mixed, stir, unstirred
+from stairs.hashing import feed, mixed, unfed
 from stairs.kernel import kernel, part
 from stairs.lowlevel.texts import copy_text
 
@@ -41,10 +41,10 @@ def _word(data, at):
 
 @part
 def _hash(data, at, length):
-    h = unstirred(length)
+    h = unfed(length)
     end = at + length
     while at + _EIGHT <= end:
-        h = stir(h, _word(data, at))
+        h = feed(h, _word(data, at))
         at += _EIGHT
     tail = np.uint64(0)
     if length >= _EIGHT:
@@ -53,7 +53,7 @@ def _hash(data, at, length):
         while at < end:
             tail = (tail << _EIGHT) | np.uint64(data[at])
             at += np.uint64(1)
-    return np.int64(mixed(stir(h, tail)))
+    return np.int64(mixed(feed(h, tail)))
 
 
 @kernel(types.boolean(_input, types.uint64, _input, types.uint64, types.uint64))

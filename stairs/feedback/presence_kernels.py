@@ -12,7 +12,7 @@ import numpy as np
 
 from stairs.feedback.recipe_kernels import key_by
 from stairs.feedback.visit_layout import Recipe
-from stairs.hashing import bucket_of, mixed
+from stairs.hashing import bucket_of, seeded
 from stairs.kernel import kernel, part
 from stairs.layout import FLAGS, INTS, KEY_HIGH, KEY_LOW, LONGS, LOW, NEXT, RECORDS, ROWS, SHIFT, STATE
 from stairs.lowlevel.prefetch import prefetch
@@ -55,7 +55,7 @@ def find_keys(state, streams, keys, marks, moments, flags, lacking):
 @part
 def part_bucket(key, size):
     """Where a part belongs among ``size`` (a power of two) heads, and its tag."""
-    x = mixed(key)
+    x = seeded(key)
     return x & np.uint64(size - 1), np.int32(x >> np.uint64(32))
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numba import carray
 
 from stairs.feedback.visit_layout import Edge
-from stairs.hashing import mixed
+from stairs.hashing import seeded
 from stairs.kernel import kernel, part
 from stairs.layout import FLAGS, LONGS, LOW, NEXT, ROWS, STATE, TAIL, WIDTH
 from stairs.lowlevel.address import pointer
@@ -32,7 +32,7 @@ PER_WORD = 4
 @part
 def bits_of(key, words):
     """Where a key belongs among as many ``words`` (a power of two), and its bits in the first field."""
-    x, low = mixed(key), np.uint64(0xFFFF)
+    x, low = seeded(key), np.uint64(0xFFFF)
     one = ((x & low) * np.uint64(FIELD)) >> np.uint64(16)
     two = (((x >> np.uint64(16)) & low) * np.uint64(FIELD)) >> np.uint64(16)
     bits = (np.uint64(1) << one) | (np.uint64(1) << two)

@@ -1,11 +1,14 @@
 """What an event costs depends on its partners and results, not on how rows are handed over (counted, never timed)."""
 
+from contextlib import contextmanager
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import eddy
 from policies import Mns
+from stairs.lowlevel.secret import WORDS
 
 EVENTS = 16_384
 SIZES = (256, 2048, EVENTS)
@@ -170,3 +173,71 @@ def test_rows_that_no_equality_finds_are_tested_no_more_often_in_a_large_batch()
             engine.push_all({n: {"ts": t, "k": 0 * t, "v": t} for n, t in pushed.items()})
         counts.append(engine.statistics().candidates / EVENTS)
     assert counts[1] <= 4 * counts[0], counts
+
+
+OLD_FACTOR = 0x9E3779B97F4A7C15
+CHOSEN = {
+    "one bucket of a known factor": np.arange(10_000, dtype=np.uint64)
+    * np.uint64(pow(OLD_FACTOR, -1, 2**64)),
+    "random": np.random.default_rng(3).integers(0, 2**63, 10_000).astype(np.uint64),
+}
+SEEDS = [(0x243F6A8885A308D3, 0x5A8279991C5C8B0D), (0x13198A2E03707344, 0xB504F333F9DE6485)]
+"""Words that a process may draw."""
+
+
+@contextmanager
+def drawn(words):
+    """As if the process had drawn these, for engines that are made and used meanwhile."""
+    before = WORDS[:]
+    WORDS[:] = words
+    try:
+        yield
+    finally:
+        WORDS[:] = before
+
+
+def looked_at(keys, **asked):
+    """Entries for each row of two streams that have these keys."""
+    query = eddy.Query({n: eddy.Stream(WIDE, window=eddy.Rows(20_000)) for n in "AB"}, **asked)
+    engine, ts = eddy.Eddy(query), np.arange(len(keys))
+    for name in "AB":
+        engine.push(name, {"ts": ts, "k": keys.view(np.int64), "v": ts, "j": -keys.view(np.int64)})
+    assert engine.statistics().results == len(keys)
+    return engine.statistics().probed / len(keys)
+
+
+@pytest.mark.parametrize("words", SEEDS, ids=["one", "another"])
+@pytest.mark.parametrize(
+    "where", [["A.k = B.k"], ["A.k = B.k", "A.j = B.j"]], ids=["a column", "two columns"]
+)
+def test_keys_that_were_chosen_to_share_a_bucket_share_none(words, where):
+    """Which keys do is drawn by chance in every process: those that are made for one factor are as good as any."""
+    with drawn(words):
+        chosen, random = (looked_at(keys, where=where) for keys in CHOSEN.values())
+    assert chosen < random + 1
+
+
+def test_pairs_that_were_chosen_to_have_one_key_have_many():
+    """Two columns are mixed into one key, by a function that is drawn by chance as well."""
+    k = np.arange(4096, dtype=np.int64)
+    j = (-(k.astype(np.uint64) * np.uint64(OLD_FACTOR))).view(np.int64)
+    where = ["A.k = B.k", "A.j = B.j"]
+    query = eddy.Query({n: eddy.Stream(WIDE, window=eddy.Rows(8192)) for n in "AB"}, where=where)
+    engine = eddy.Eddy(query)
+    for name in "AB":
+        engine.push(name, {"ts": k, "k": k, "v": k, "j": j})
+    assert engine.statistics().results == 4096
+    assert engine.statistics().probed < 3 * 4096
+
+
+def test_results_do_not_depend_on_what_a_process_draws():
+    """Nor does their order, while all is joined on one column; nor does anything that is counted, but entries."""
+    found = []
+    for words in [WORDS[:], *SEEDS]:
+        with drawn(words):
+            query = eddy.Query({n: eddy.Stream(INTS, window=eddy.Range(300)) for n in "ABC"}, where=JOINED)
+            engine = eddy.Eddy(query, plan=TREE)
+            rows = [engine.push_all(push).rows.tolist() for push in feed(4000, 512)]
+            told = engine.statistics()
+            found.append((rows, told.events, told.results, told.stairs, told.streams))
+    assert found[0] == found[1] == found[2]

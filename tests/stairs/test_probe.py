@@ -9,6 +9,7 @@ import pytest
 
 from stairs import Ring, Stair
 from stairs.layout import BASE, ROWS, SHIFT
+from stairs.lowlevel.secret import WORDS
 from stairs.probe_kernels import BLOCK, CURSOR, join_for
 from tests.stair_model import (
     FIRSTS,
@@ -23,7 +24,7 @@ from tests.stair_model import (
     read,
 )
 
-HASH = 0x9E3779B97F4A7C15
+HASH = WORDS[1]
 SHAPES = [(1, 1), (1, 2), (2, 1), (3, 1), (1, 3), (2, 2), (4, 1), (2, 3), (1, 6), (9, 1), (1, 9), (5, 11)]
 
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from eddy.values import carried
 from eddy.values.string_kernels import HASH
 from eddy.values.strings import StringPool
-from stairs.hashing import FIRST, SECOND
+from stairs.hashing import SECOND
+from stairs.lowlevel.secret import WORDS
 
 WORD, NOT_ASCII = (1 << 64) - 1, 0x8080808080808080
 
@@ -20,8 +21,8 @@ def colliding(count: int) -> list[str]:
     """Texts of 24 bytes that all have one hash: the second word undoes what the first has made of the hash."""
     families: dict[int, list[tuple[int, int]]] = {}
     for first in (number for number in range(1 << 20) if not number & NOT_ASCII):
-        hashed = ((24 * int(SECOND) & WORD) ^ first) * int(FIRST) & WORD
-        hashed ^= hashed >> 32
+        product = ((24 * int(SECOND) & WORD) ^ WORDS[0] ^ first) * WORDS[1]
+        hashed = (product & WORD) ^ (product >> 64)
         family = families.setdefault(hashed & NOT_ASCII, [])  # these differ in bits of ASCII only
         family.append((first, hashed))
         if len(family) == count:
