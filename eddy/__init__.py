@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from eddy import spark as spark
+    from eddy.boxes.boxes import Boxes
     from eddy.compiling import compile_kernels
     from eddy.engine.eddy import Eddy
     from eddy.errors import (
@@ -52,6 +53,7 @@ if not os.path.isfile(
 __all__ = [
     "Aggregate",
     "BatchError",
+    "Boxes",
     "Decision",
     "Eddy",
     "EddyError",
@@ -88,6 +90,7 @@ def __dir__() -> list[str]:
 
 _HOMES = {
     "Aggregate": "query.own_aggregate",
+    "Boxes": "boxes.boxes",
     "Decision": "steering.decisions",
     "Eddy": "engine.eddy",
     "Explanation": "inspect.explanation",
