@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import eddy
 from policies import Ghm, Gms, Gpt
 from tests import naive
-from tests.boxes.median import Median, median_at, timed_values
+from tests.boxes.own import Median, median_at, timed_values
 from tests.strategies import Drawn, plan
 
 NAMES = "ABC"

@@ -1,10 +1,32 @@
-"""A black box in Python for the tests: the median of the last results of an engine."""
+"""Black boxes in Python for the tests: a log of pushes, and the median of the last results of an engine."""
 
 from __future__ import annotations
 
 import statistics
 
 import eddy
+
+
+def query_of(window, names="ABC"):
+    """A join on k over streams with a time."""
+    streams = {name: eddy.Stream(dict.fromkeys(("ts", "k", "v"), "int64"), window=window) for name in names}
+    return eddy.Query(streams, where=[f"A.k = {name}.k" for name in names[1:]])
+
+
+class Log:
+    """A box that remembers what it was given, and says how much that was."""
+
+    def __init__(self):
+        self.taken, self.closed = [], 0
+
+    def push_all(self, batches):
+        """How many batches came."""
+        self.taken.append(batches)
+        return len(batches)
+
+    def close(self):
+        """Count how often this is called."""
+        self.closed += 1
 
 
 class Median:
