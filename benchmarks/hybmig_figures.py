@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+import numpy as np
 from attrs import evolve, frozen
 
 import eddy
+from benchmarks.median_box import BoxContender
 from benchmarks.migration_workloads import Shifting, bushy, last_two_first, left_deep, right_deep
 from benchmarks.report import Report
 from benchmarks.stages import Arena, Stage, middle, ratios
@@ -19,6 +21,7 @@ from policies import Ghm, Gms, Gpt, HybMig, Jisc, Migration, MovingState, Parall
 
 HYBRID, MOVING, TRACKS, HELD = "HybMig", "MovingState", "ParallelTrack", "ParallelTrack(pt)"
 BACKGROUND = "HybMig(background)"
+GHM = "Ghm(share=8)"
 RIVALS: Mapping[str, Migration] = {
     HYBRID: HybMig(),
     MOVING: MovingState(),
@@ -61,6 +64,11 @@ class Setting:
         return round(60 * self.w * self.rate * ROWS)
 
     @property
+    def live(self) -> int:
+        """Events of a window."""
+        return self.rows * self.n
+
+    @property
     def batch(self) -> int:
         """Events of a batch."""
         return round(self.rate * ROWS * self.n * self.seconds)
@@ -82,29 +90,36 @@ def stages(
     A stage is 1.2 windows. Between two of them the engines go back to the left-deep plan, not timed.
     """
     work = Shifting(setting.n, setting.rows, KEYS)
-    query = work.query(eddy.Range(setting.rows * setting.n))
+    query = work.query(eddy.Range(setting.live))
     engines = {
         name: eddy.Eddy(query, plan=left_deep(work.names), migration=technique, joins=setting.joins)
         for name, technique in techniques.items()
     }
     arena = Arena.of(work, engines, held=(HELD,), size=setting.batch)
-    made = []
+    return _turns(report, setting, arena, new, times, 1.2, filling=max(setting.batch, 512))
+
+
+def _turns(
+    report: Report, setting: Setting, arena: Arena, new: Shape, times: int, windows: float, filling: int
+) -> list[Stage]:
+    """Migrations there, and back. ``filling``: events of a batch while windows are filled."""
+    work, made = arena.work, []
     for turn in range(times):
         report.tell(f"HybMig, {setting}: filling windows for stage {turn}")
         work.shift(0)
         if turn:
-            for engine in engines.values():
-                engine.migrate(left_deep(work.names))
+            for contender in arena.contenders.values():
+                contender.step((left_deep(work.names), []))
             arena.settle()
-        arena.warm(work.warm, size=max(setting.batch, 512))
+        arena.warm(work.warm, size=filling)
         work.shift(setting.n - 1)
-        plans = dict.fromkeys(engines, new(work.names))
+        plans = dict.fromkeys(arena.contenders, new(work.names))
         told = report.telling(f"HybMig, {setting}: stage {turn}, second")
-        made.append(arena.stage(plans, batches=72 * setting.w // setting.seconds, tell=told))
+        made.append(arena.stage(plans, batches=round(windows * 60 * setting.w) // setting.seconds, tell=told))
     return made
 
 
-# -- Figures 15, 16 and 22 -------------------------------------------------------------------------------------------
+# -- Figures 15 and 16; 22 without its median -------------------------------------------------------------------------
 
 
 VARIANTS = {
@@ -131,7 +146,7 @@ def output(report: Report, variant: str) -> None:
             ratios(made, HYBRID, name),
             middle([stage.pause(name) for stage in made]),
             max(stage.silent(name, MOVING) for stage in made),
-            made[0].windows(name, setting.n * setting.rows),
+            made[0].windows(name, setting.live),
             change.results_held,
             change.peak_bytes / 2**20,
         )
@@ -158,6 +173,57 @@ def _less(report: Report, where: str, other: str, made: Sequence[Stage]) -> None
     ratio = ratios(made, HYBRID, other)
     note = f"quartiles {ratio.low:.2f}-{ratio.high:.2f}"
     report.reach(f"{where}: work of {other}, of HybMig's", ratio.median, "times", 1.0, True, note)
+
+
+# -- Figure 22 -------------------------------------------------------------------------------------------------------
+
+
+BLACK_BOXES: Mapping[str, Migration] = {"Gms": Gms(), "Gpt": Gpt(), "Ghm": Ghm(), GHM: Ghm(share=8.0)}
+
+
+def box_stages(report: Report, setting: Setting, times: int) -> list[Stage]:
+    """The default task, but with a median on top of each plan, over as long a time, so that each is one black box."""
+    work = Shifting(setting.n, setting.rows, KEYS)
+    query = work.query(eddy.Range(setting.live))
+    contenders = {
+        name: BoxContender.of(query, left_deep(work.names), setting.live, technique)
+        for name, technique in BLACK_BOXES.items()
+    }
+    arena = Arena(work, contenders, setting.batch)
+    return _turns(report, setting, arena, right_deep, times, 2.4, filling=setting.batch)
+
+
+def median(report: Report) -> None:
+    """Black boxes with a sliding-window median on top of the join: output and work over time (Figure 22).
+
+    Rows count for two windows here, one of their own and one of the median: these are the durations of `Gpt`.
+    """
+    setting = Setting().smaller() if report.quick else Setting()
+    made = box_stages(report, setting, 1 if report.quick else TIMES)
+    head = ("technique", *(f"{20 * (i + 1)} %" for i in range(12)))
+    for name in BLACK_BOXES:
+        count = 144 * setting.w
+        seconds = np.median([stage.seconds[name][:count] for stage in made], axis=0).reshape(12, -1).sum(1)
+        found = np.reshape(made[0].outputs[name][:count], (12, -1)).sum(1)
+        over = "median on top: by fifth of a window"
+        report.row(f"Figure 22a, {over}, medians a ms of CPU", head, name, *(found / seconds / 1000).tolist())
+        report.row(f"Figure 22b, {over}, ms of CPU", head, name, *(1000 * seconds).tolist())
+        report.row(
+            "Figure 22, median on top: migration at the default setting",
+            ("technique", "CPU, s", "of Gpt's", "longest pause, batches", "old rows", "ended after, windows"),
+            name,
+            middle([stage.total(name) for stage in made]).median,
+            ratios(made, "Gpt", name),
+            middle([stage.pause(name) for stage in made]),
+            made[0].changes[name].rows,
+            made[0].windows(name, setting.live),
+        )
+    for name in ("Gms", GHM):
+        share = made[0].windows(name, setting.live) / made[0].windows("Gpt", setting.live)
+        report.reach(f"Figure 22, median on top: how long {name} takes, of Gpt", share, "times", 0.25)
+    paused = middle([stage.pause(GHM) / stage.pause("Gms") for stage in made])
+    what = f"Figure 22, median on top: longest pause of {GHM}, of Gms's"
+    report.reach(what, paused.median, "times", 0.1, note=f"quartiles {paused.low:.3f}-{paused.high:.3f}")
 
 
 # -- Figures 17 to 19 ------------------------------------------------------------------------------------------------
@@ -215,7 +281,7 @@ def background(report: Report) -> None:
     for rate in (1.0,) if report.quick else (0.4, 0.7, 1.0, 1.3, 1.6):
         setting = Setting(rate=rate).smaller() if report.quick else Setting(rate=rate)
         made = stages(report, setting, techniques, right_deep, 1 if report.quick else TIMES)
-        ended = {name: made[0].windows(name, setting.n * setting.rows) for name in techniques}
+        ended = {name: made[0].windows(name, setting.live) for name in techniques}
         head = ("rate", *(f"{name}, windows" for name in ended))
         head = (*head, "CPU: HybMig, s", *(f"{name}, of HybMig's" for name in list(techniques)[1:]))
         seconds = middle([stage.total(HYBRID) for stage in made]).median

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
-from benchmarks.hybmig_figures import SHAPES, SWEPT, VARIANTS, background, output, sharing, sweep
+from benchmarks.hybmig_figures import SHAPES, SWEPT, VARIANTS, background, median, output, sharing, sweep
 from benchmarks.jisc_figures import CASES, FEEDS, batches, frequency, latency, many_joins, transitions
 from benchmarks.migration_workloads import left_deep, swapped
 from benchmarks.report import Report, command
@@ -85,6 +85,7 @@ GROUPS: Mapping[str, Callable[[Report], None]] = {
     **{f"first output, {joins}": partial(latency, joins=joins) for joins in ("hash", "nested")},
     **{f"frequent transitions, {case}": partial(frequency, case=case) for case in CASES},
     **{f"output, {variant}": partial(output, variant=variant) for variant in VARIANTS},
+    "median on top": median,
     **{
         f"settings, {what}, {shape}": partial(sweep, what=what, shape=shape)
         for what in SWEPT

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from eddy import spark as spark
+    from eddy.boxes.boxes import Boxes
     from eddy.compiling import compile_kernels
     from eddy.engine.eddy import Eddy
     from eddy.errors import (
@@ -54,6 +55,7 @@ __all__ = [
     "Aggregate",
     "AsPrinted",
     "BatchError",
+    "Boxes",
     "Decision",
     "Eddy",
     "EddyError",
@@ -91,6 +93,7 @@ def __dir__() -> list[str]:
 _HOMES = {
     "Aggregate": "query.own_aggregate",
     "AsPrinted": "printed.as_printed",
+    "Boxes": "boxes.boxes",
     "Decision": "steering.decisions",
     "Eddy": "engine.eddy",
     "Explanation": "inspect.explanation",

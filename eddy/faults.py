@@ -59,27 +59,32 @@ class Faults:
             self.untold = True
 
     def warn(self) -> None:
-        """Warn of it, once; to be called when a call is done, and nothing can be lost by what a warning may lead to.
-
-        Where warnings are errors the caller must still get his results: then it is shown as an error that nobody has
-        caught.
-        """
+        """Warn of it, once; to be called when a call is done, and nothing can be lost by what a warning may lead to."""
         if self._error is None or not self.untold:
             return
         self.untold = False
         warning = PolicyWarning(f"{self._what}. Nothing is lost by it; the next push raises it")
         warning.__cause__ = self._error.__cause__
-        try:
-            warnings.warn(warning, stacklevel=_depth())
-        except Exception as error:
-            with contextlib.suppress(Exception):
-                sys.excepthook(type(error), error, error.__traceback__)
+        warn(warning)
 
     def tell(self) -> None:
         """Raise it, once. Nothing of the push may have been taken in."""
         if self._error is not None:
             error, self._error, self.untold = self._error, None, False
             raise error
+
+
+def warn(warning: Warning) -> None:
+    """Warn, at the line from which the library was called.
+
+    Where warnings are errors the caller must still get his results: then it is shown as an error that nobody has
+    caught.
+    """
+    try:
+        warnings.warn(warning, stacklevel=_depth())
+    except Exception as error:
+        with contextlib.suppress(Exception):
+            sys.excepthook(type(error), error, error.__traceback__)
 
 
 def _depth() -> int:

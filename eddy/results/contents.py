@@ -146,14 +146,10 @@ class Contents:
             return whole
         if self.fetch is None:
             return self.slice(slice(start, stop))
-        rows, names = self._own_rows()[start:stop], self.query.names
-        columns = {
-            place: self.fetch(*place, np.ascontiguousarray(rows[:, names.index(place[0])]))
-            for _, _, place in self.outputs()
-        }
-        piece = Contents(self.query, stop - start, None, None, columns=columns)
+        rows = self._own_rows()[start:stop]
+        piece = Contents(self.query, stop - start, lambda: rows, self.fetch, number=self.number)
         piece.known_sign = self.sign()[start:stop]
-        piece.give_rows(rows if self.number is None else self.number(rows))
+        piece.materialise()
         return piece
 
     def slice(self, here: slice) -> Contents:

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import eddy
-from benchmarks.hybmig_figures import EVERY, HELD, Setting, stages
+from benchmarks.hybmig_figures import BLACK_BOXES, EVERY, HELD, Setting, box_stages, median, stages
 from benchmarks.jisc_figures import BACKGROUND, MOVING, STEMS, STILL, TRACKS, latency, side_by_side, to
+from benchmarks.median_box import Median
 from benchmarks.migration_workloads import (
     RARE,
     Even,
@@ -103,6 +104,42 @@ def test_every_technique_in_the_clique():
     assert stage.changes[HELD].results_held > 0
     assert stage.silent("HybMig", "MovingState") == 0
     assert stage.windows("MovingState", 2400) == 0 < stage.windows("HybMig", 2400)
+
+
+def test_black_boxes_in_the_clique():
+    """All give the same number of medians; Gms takes no time, and Gpt the windows of the rows and of the median."""
+    setting = Setting().smaller()
+    (stage,) = box_stages(Report(quick=True), setting, 1)
+    totals = {name: sum(found) for name, found in stage.outputs.items()}
+    assert set(totals) == set(BLACK_BOXES) and len(set(totals.values())) == 1 and totals["Gms"] > 100
+    ended = {name: stage.windows(name, setting.live) for name in BLACK_BOXES}
+    assert ended["Gms"] == 0 < ended["Ghm(share=8)"] < 0.5 < 2 <= ended["Gpt"] < 2.1
+
+
+def test_figure_22_has_output_and_work_over_time():
+    """Twelve fifths of a window for each technique."""
+    report = Report(quick=True, terminal=io.StringIO())
+    median(report)
+    over_time = [rows for name, rows in report.results()["figures"].items() if "fifth" in name]
+    assert [len(rows) for rows in over_time] == [len(BLACK_BOXES)] * 2
+    assert {len(row) for rows in over_time for row in rows} == {13}
+
+
+def test_the_median_box_is_what_it_says():
+    """For every event with results the median of those of the last width, by their times."""
+    work = Shifting(3, 40, 12)
+    query, width = work.query(eddy.Range(60)), 25
+    box, engine, results = Median(query, work.plan, width), eddy.Eddy(query), []
+    for batch in work.batches(work.chunk(2000), 17):
+        found = engine.push_all(batch).to_pydict()
+        times = [max(row) for row in zip(*(found[f"{name}.ts"] for name in "ABC"), strict=True)]
+        results += zip(times, found["A.x0"], strict=True)
+        wanted = [
+            np.median([value for when, value in results if time - width <= when <= time])
+            for time in sorted(set(times))
+        ]
+        assert box.push_all(batch).tolist() == wanted
+    assert len(results) > 200
 
 
 def test_what_a_stage_says():
