@@ -21,6 +21,7 @@ from attrs import fields_dict, frozen
 import eddy
 import policies
 from benchmarks import table
+from eddy.boxes.change import BoxMigration
 from eddy.cli import _parser
 from eddy.statistics import EdgeStatistics, FeedbackStatistics, MigrationStatistics, TrackStatistics
 from policies import feedback, migration
@@ -181,17 +182,22 @@ def test_what_a_technique_is_written_with_is_described():
 def test_whatever_can_be_extended_has_a_short_example():
     """Every base class of a user's own is on the page, in a section with one example of at most 20 lines."""
     page = "docs/extending.md"
-    assert missing(["Aggregate", "predicate", "Routing", "Migration", "Feedback", "run"], PAGES[page]) == []
+    assert (
+        missing(["Aggregate", "predicate", "Routing", "Migration", "Feedback", "Boxes", "run"], PAGES[page])
+        == []
+    )
     assert [block.line for block in blocks("python", page) if len(block.text.splitlines()) > 20] == []
     sections = re.findall(r"^## (An? .*?)\n(.*?)(?=^## )", PAGES[page], re.MULTILINE | re.DOTALL)
-    assert len(sections) == 6
+    assert len(sections) == 7
     assert [name for name, text in sections if text.count("```python\n") != 1] == []
 
 
 def test_what_a_migration_tells_is_described():
-    """Every field of the statistics of a plan change."""
-    told = [*fields_dict(MigrationStatistics), *fields_dict(TrackStatistics)]
-    assert [name for name in told if f"`{name}`" not in PAGES["docs/migration.md"]] == []
+    """Every field of the statistics of a plan change, and of a change of black boxes; all that these offer."""
+    told = [*fields_dict(MigrationStatistics), *fields_dict(TrackStatistics), *fields_dict(BoxMigration)]
+    page = PAGES["docs/migration.md"]
+    assert [name for name in told if f"`{name}`" not in page] == []
+    assert [name for name in vars(eddy.Boxes) if not name.startswith("_") and f"`{name}" not in page] == []
 
 
 def test_what_feedback_tells_is_described():

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 
 from eddy.boxes.change import BoxChange, BoxMigration, UserBox, check_box, close
-from eddy.boxes.history import History
+from eddy.boxes.history import History, Pushed
 from eddy.errors import EddyError, PolicyWarning, QueryError, StateError
 from eddy.faults import warn
 from eddy.query.stream import Stream
@@ -69,6 +69,7 @@ class Boxes(Generic[R]):
         if not isinstance(batches, Mapping):
             raise EddyError(f"push_all takes a dict of stream name to batch, not {type(batches).__name__}")
         reading = self._history.read(batches)
+        pushed = Pushed.of(batches, reading)
         try:
             result = self._box.push_all(batches)
         except Exception:
@@ -80,7 +81,7 @@ class Boxes(Generic[R]):
             if self._change is not None:
                 self._give_up(self._change, error)
             raise
-        pushed = self._history.take(batches, reading)
+        self._history.take(pushed, reading)
         self._events += pushed.events
         self._pushes += 1
         if self._change is not None:

@@ -26,7 +26,8 @@ class UserBox(Protocol[R_co]):
     """
 
     def push_all(self, batches: Mapping[str, Any], /) -> R_co:
-        """Rows of some streams arrive, as they were pushed; returns what they bring."""
+        """Rows of some streams arrive, as they were pushed, not to be written to; returns what they bring. An error
+        means that they were not taken in."""
 
 
 @frozen

@@ -55,6 +55,11 @@ class Pushed:
     def events(self) -> int:
         return sum(self.counts.values())
 
+    @classmethod
+    def of(cls, batches: Mapping[str, Any], reading: Reading) -> Pushed:
+        """A copy of a push that was looked at."""
+        return cls({name: copied(batches[name]) for name in reading.counts}, dict(reading.counts))
+
     def copied(self) -> Pushed:
         """The same rows, of which streams may be forgotten apart from this."""
         return Pushed(dict(self.batches), dict(self.counts))
@@ -173,11 +178,8 @@ class History:
             )
         return times, count
 
-    def take(self, batches: Mapping[str, Any], reading: Reading) -> Pushed:
+    def take(self, pushed: Pushed, reading: Reading) -> None:
         """Remember a push, and forget what no result depends on any more."""
-        pushed = Pushed(
-            {name: copied(batches[name]) for name in batches if name in reading.counts}, dict(reading.counts)
-        )
         before = self._lowwater.lows.copy()
         self._lowwater.advance(reading.streams, reading.times)
         self._lowwater.shrink()
@@ -191,7 +193,6 @@ class History:
             self._now = int(reading.times[-1]) if reading.times[-1] > _ALWAYS else self._now
         self._firsts = self._needed(before)
         self._forget()
-        return pushed
 
     def _needed(self, before: Int64s) -> Int64s:
         """The first rows that count, after a push, ``before`` which the windows stood there."""
@@ -228,4 +229,4 @@ def copied(batch: Any) -> Any:
         return {name: copied(values) for name, values in batch.items()}
     if isinstance(batch, (pa.Table, pa.RecordBatch, pa.Array, pa.ChunkedArray)):
         return batch
-    return batch.copy() if isinstance(batch, np.ndarray) else copy.deepcopy(batch)
+    return batch.copy() if isinstance(batch, (np.ndarray, list)) else copy.deepcopy(batch)

@@ -12,7 +12,7 @@ class Gms(Migration):
     """Replay the live rows through the new plan, drop what comes out, swap (HybMig, section 4.1).
 
     The plans are black boxes: nothing is matched or moved. The pause is as long as the new plan takes for a window.
-    Use it when a plan holds state that no other technique can take over.
+    Use it when a plan holds state that no other technique can take over, or is no plan at all (`eddy.Boxes`).
     """
 
     def begin(self, change: Change) -> None:

@@ -56,10 +56,10 @@ class Median:
         self.closed = True
 
 
-def timed_values(result):
+def timed_values(result, time=".ts"):
     """Each result as its time and its value: the latest time, and the sum of v, over its rows."""
     columns = result.to_pydict()
-    times = zip(*[columns[name] for name in columns if name.endswith(".ts")], strict=True)
+    times = zip(*[columns[name] for name in columns if name.endswith(time)], strict=True)
     values = zip(*[columns[name] for name in columns if name.endswith(".v")], strict=True)
     return [(max(time), sum(value)) for time, value in zip(times, values, strict=True)]
 

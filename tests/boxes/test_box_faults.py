@@ -36,6 +36,19 @@ def test_a_push_that_the_box_refuses_was_not_made():
     assert [batches["A"]["k"] for batches in boxes.box.taken] == [[2], [3], [4], [5]]
 
 
+def test_a_batch_that_cannot_be_copied_is_not_pushed():
+    """The box in use does not get what another could not be given."""
+
+    class Odd(list):
+        def copy(self):
+            raise RuntimeError("no copies")
+
+    boxes = eddy.Boxes(Log(), ONE)
+    with pytest.raises(RuntimeError, match="no copies"):
+        boxes.push("A", {"k": Odd([1])})
+    assert boxes.box.taken == [] and boxes.remembered == 0
+
+
 @pytest.mark.parametrize("migration", [Gpt(), Ghm()], ids=repr)
 def test_a_new_box_that_fails_ends_the_change_and_not_the_push(migration):
     """The old box goes on, the results of the push are given, and somebody is warned."""

@@ -14,6 +14,8 @@ from tests.strategies import Drawn, plan
 
 NAMES = "ABC"
 COLUMNS = ("ts", "k", "v")
+UNTIMED = ("n", "k", "v")
+"""Columns of streams without a time: then a row's place in its push decides the order."""
 TECHNIQUES = [Gms(), Gpt(), Gpt(patience=0.3), Gpt(patience=1.5), Ghm(share=1.01), Ghm(), Ghm(share=7.0)]
 
 
@@ -26,6 +28,11 @@ class Case:
     changes: dict
     technique: object
     width: int
+    timed: bool
+
+    @property
+    def columns(self):
+        return COLUMNS if self.timed else UNTIMED
 
     @property
     def query(self):
@@ -36,18 +43,23 @@ class Case:
             "unbounded": eddy.Unbounded,
         }
         streams = {
-            name: eddy.Stream(dict.fromkeys(COLUMNS, "int64"), window=kinds[kind](*size))
+            name: eddy.Stream(dict.fromkeys(self.columns, "int64"), window=kinds[kind](*size))
             for name, (kind, *size) in self.windows.items()
         }
         return eddy.Query(streams, where=["A.k = B.k", "B.k = C.k"])
 
     def expected(self):
         """For each push its results, as pairs of a time and a value."""
-        streams = {name: Declared(window) for name, window in self.windows.items()}
+        time = "ts" if self.timed else None
+        streams = {name: Declared(window, self.columns, time) for name, window in self.windows.items()}
         where = [("=", ("col", a, "k"), ("col", b, "k")) for a, b in ("AB", "BC")]
         events, sizes, rows = [], [], {name: [] for name in NAMES}
         for push in self.pushes:
-            merged = [(row[0], name, row) for name in NAMES for row in push.get(name, ())]
+            merged = [
+                (row[0] if self.timed else place, name, row)
+                for name in NAMES
+                for place, row in enumerate(push.get(name, ()))
+            ]
             arrived = [(name, row) for _, name, row in sorted(merged, key=lambda item: item[0])]
             events += arrived
             sizes.append(len(arrived))
@@ -70,17 +82,18 @@ class Declared:
     """A stream as the oracle knows it."""
 
     window: tuple
-    columns: tuple = COLUMNS
-    time: str = "ts"
+    columns: tuple
+    time: str | None
 
 
 @st.composite
-def cases(draw):
+def cases(draw, timed=True):
     """Random windows of every kind, pushes of one stream or several, and changes that may overlap."""
     pick = Drawn(draw)
     windows = {}
     for name in NAMES:
-        kind = pick.choice(["range", "range", "rows", "tumbling time", "unbounded"])
+        by_time = ["range", "range", "tumbling time"] if timed else []
+        kind = pick.choice([*by_time, "rows", "unbounded"])
         windows[name] = (kind,) if kind == "unbounded" else (kind, pick.integer(1, 8))
     now, pushes, changes = 0, [], {}
     for number in range(pick.integer(1, 40)):
@@ -94,13 +107,13 @@ def cases(draw):
         pushes.append(push)
         if pick.chance(20):
             changes[number] = plan(pick, NAMES)
-    return Case(windows, pushes, changes, pick.choice(TECHNIQUES), pick.integer(0, 8))
+    return Case(windows, pushes, changes, pick.choice(TECHNIQUES), pick.integer(0, 8), timed)
 
 
-def batches(push):
+def batches(case, push):
     """A push as it is given to a box."""
     return {
-        name: {column: [row[place] for row in rows] for place, column in enumerate(COLUMNS)}
+        name: {column: [row[place] for row in rows] for place, column in enumerate(case.columns)}
         for name, rows in push.items()
     }
 
@@ -110,7 +123,7 @@ def run(case, boxes, make):
     for number, push in enumerate(case.pushes):
         if number in case.changes:
             boxes.migrate(lambda number=number: make(case.changes[number]))
-        yield boxes.push_all(batches(push))
+        yield boxes.push_all(batches(case, push))
 
 
 @given(cases())
@@ -122,6 +135,15 @@ def test_an_engine_is_replaced_by_an_engine_at_any_moment(case):
         values = timed_values(found)
         assert sorted(values) == sorted(wanted)
         assert [time for time, _ in values] == [time for time, _ in wanted]
+
+
+@given(cases(timed=False))
+def test_streams_without_a_time_keep_their_order(case):
+    """What is replayed of a push is merged as it was, also where it has streams that are not needed any more."""
+    make = lambda plan: eddy.Eddy(case.query, plan=plan)  # noqa: E731
+    boxes = eddy.Boxes(make("(A B) C"), case.query.streams, migration=case.technique)
+    for found, wanted in zip(run(case, boxes, make), case.expected(), strict=True):
+        assert sorted(timed_values(found, ".n")) == sorted(wanted)
 
 
 @given(cases())
@@ -147,5 +169,5 @@ def test_aggregates_and_withdrawals_go_on(case):
     make = lambda plan: eddy.Eddy(query, plan=plan)  # noqa: E731
     boxes, staying = eddy.Boxes(make("(A B) C"), query.streams, migration=case.technique), make("(A B) C")
     for found, push in zip(run(case, boxes, make), case.pushes, strict=True):
-        wanted = staying.push_all(batches(push))
+        wanted = staying.push_all(batches(case, push))
         assert found.to_pydict(sign=True) == wanted.to_pydict(sign=True)
