@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from attrs import evolve
@@ -10,11 +11,16 @@ from eddy.statistics import EdgeStatistics, FeedbackStatistics, StairStatistics,
 
 
 def together(parts: Sequence[Statistics]) -> tuple[tuple[StairStatistics, ...], FeedbackStatistics | None]:
-    """STAIRs and feedback of all shards, those of one name as one."""
-    stairs: dict[str, list[StairStatistics]] = {}
+    """STAIRs and feedback of all shards, those of one name as one: the first of it in each, the second, and so on.
+
+    Keys of different classes may have the same text, such as "y=x" for A.y = B.x and for C.y = D.x.
+    """
+    stairs: dict[tuple[str, int], list[StairStatistics]] = {}
     for part in parts:
+        seen: Counter[str] = Counter()
         for stair in part.stairs:
-            stairs.setdefault(stair.name, []).append(stair)
+            stairs.setdefault((stair.name, seen[stair.name]), []).append(stair)
+            seen[stair.name] += 1
     feedback = [part.feedback for part in parts if part.feedback is not None]
     return tuple(map(_stair, stairs.values())), _feedback(feedback) if feedback else None
 

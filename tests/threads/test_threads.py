@@ -238,6 +238,20 @@ def test_one_hot_key_stays_exact():
         assert sorted(row_tuples([one.push_all(batch)])) == sorted(row_tuples([two.push_all(batch)]))
 
 
+def test_stairs_of_one_name_are_told_apart():
+    """Two that hold the same streams by keys of two classes, both of which are called "y=x"."""
+    streams = {n: eddy.Stream({"x": "int64", "y": "int64"}) for n in "ABCD"}
+    query = eddy.Query(streams, where=["A.y = B.x", "B.y = C.x", "C.y = D.x"])
+    plan = "A: D B C | B: (A D) C | C: (A D) B | D: A B C"
+    one, two = (eddy.Eddy(query, plan, threads=threads) for threads in (1, 2))
+    for each in (one, two):
+        for name in "ABCD":
+            each.push(name, {"x": np.arange(9) % 3, "y": np.arange(9) % 2})
+    first, second = (each.statistics() for each in (one, two))
+    assert [stair.name for stair in first.stairs] == ["A D by y=x"] * 2
+    assert [stair.name for stair in second.stairs] == ["A D by y=x"] * 2 and first.results == second.results
+
+
 def test_an_engine_that_is_gone_leaves_no_thread_behind():
     """Helpers end with their engine."""
     before = threading.enumerate()
