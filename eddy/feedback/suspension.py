@@ -275,6 +275,7 @@ class Suspension:
         """Let composites wait no longer, nor, if ``rows``, any row."""
         self._release.free_composites(self.units)
         if rows:
-            if self.visits.pending:  # the plan was changed twice in a row
+            self.follow_plan()  # it may have been changed since the last batch: rows come back to STAIRs that are there
+            if self.visits.pending:
                 self.prepare()
             self._release.free_rows(self.units)

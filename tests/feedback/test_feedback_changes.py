@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import eddy
-from policies import Mns, NoFeedback
+from policies import HybMig, Mns, NoFeedback, Random
 from stairs import Stair
-from tests.cases import ANY_TECHNIQUE
+from tests.cases import ANY_TECHNIQUE, Case, S
+from tests.checks import check
 from tests.feedback.engines import POLICIES, TIRELESS, clique, feed, signed, three
 
 
@@ -118,3 +119,94 @@ def test_plan_changes_leave_nothing_behind():
     held = {id(s) for s in (*others, *engine._state.executor.every_stair)}
     assert sum(type(thing) is Stair and id(thing) not in held for thing in gc.get_objects()) < 40
     assert len(engine._state.executor.suspension.former) <= 6
+
+
+def test_a_change_before_the_batch_after_a_change_finds_the_rows_that_wait():
+    """Rows that wait come back to the STAIRs of the plan as it is now, not of the one of the last batch."""
+    check(
+        Case(
+            streams={
+                "C": S(columns={"x": "int64"}, window=("unbounded",), time=None, static=False),
+                "F": S(
+                    columns={"v": "int64", "x": "int64", "y": "int64", "note": "string"},
+                    window=("unbounded",),
+                    time=None,
+                    static=False,
+                ),
+                "D": S(
+                    columns={"x": "int64", "y": "int64", "note": "string"},
+                    window=("unbounded",),
+                    time=None,
+                    static=False,
+                ),
+                "E": S(
+                    columns={"x": "int64", "y": "int64", "note": "string"},
+                    window=("unbounded",),
+                    time=None,
+                    static=False,
+                ),
+                "A": S(columns={"x": "int64", "y": "int64"}, window=("unbounded",), time=None, static=False),
+                "B": S(
+                    columns={"x": "int64", "y": "int64", "v": "int16", "note": "string"},
+                    window=("unbounded",),
+                    time=None,
+                    static=False,
+                ),
+            },
+            where=[
+                ("=", ("col", "D", "x"), ("col", "C", "x")),
+                (">", ("col", "A", "y"), ("col", "F", "y")),
+                ("<", ("col", "F", "x"), ("col", "C", "x")),
+                ("=", ("col", "E", "x"), ("col", "C", "x")),
+                ("=", ("col", "B", "y"), ("col", "F", "y")),
+            ],
+            steps=[
+                ("push", "B", [(1, 0, 5, "key 816"), (1, 0, 1, "key 967")]),
+                (
+                    "push",
+                    "D",
+                    [
+                        (1, 5123188810471185372, "key 71"),
+                        (0, 0, "key 37"),
+                        (0, 5123188810471185372, "key 251"),
+                    ],
+                ),
+                ("push", "C", [(0,), (5123188810471185372,), (0,)]),
+                ("push", "D", [(0, 0, "key 800"), (5123188810471185372, 5123188810471185372, "key 109")]),
+                (
+                    "push",
+                    "F",
+                    [
+                        (8, 1, 1, "key 462"),
+                        (2, 0, 1, "key 284"),
+                        (7, 0, 5123188810471185372, "key 196"),
+                        (0, 1, 0, "key 177"),
+                        (9, 5123188810471185372, 1, "key 553"),
+                    ],
+                ),
+                (
+                    "push",
+                    "B",
+                    [(0, 1, 3, "key 67"), (1, 5123188810471185372, 6, "key 261"), (0, 0, 6, "key 604")],
+                ),
+                ("push", "B", [(1, 5123188810471185372, 7, "key 680"), (1, 0, 7, "key 625")]),
+                ("push", "A", [(1, 1), (0, 1)]),
+                ("migrate", "((C ((A F) D)) E) B"),
+                (
+                    "push",
+                    "D",
+                    [
+                        (5123188810471185372, 5123188810471185372, "key 192"),
+                        (1, 5123188810471185372, "key 258"),
+                        (1, 0, "key 291"),
+                    ],
+                ),
+                ("migrate", "stems"),
+                ("push", "F", [(7, 1, 0, "key 709")]),
+            ],
+            technique=HybMig(sharing=False, background=100, patience=4.0, literal=False),
+            feedback=Mns(levels=None, detect="exact", restraint=True, literal=False),
+            routing=Random(period=5),
+            memory=20000,
+        )
+    )
