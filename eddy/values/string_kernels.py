@@ -73,9 +73,11 @@ def _same(left, at, right, start, length):
     return True
 
 
-@kernel(types.int64(types.int64, _words, _input, _words, _records, _bytes, _words, _words))
-def intern(first, offsets, data, table, records, arena, state, codes):
+@kernel(types.int64(types.int64, _words, _words, _input, _words, _records, _bytes, _words, _words))
+def intern(first, starts, stops, data, table, records, arena, state, codes):
     """Codes of the strings from `first` on, up to the first new one for which there is no room: its index.
+
+    String i is in `data` from `starts[i]` to `stops[i]`.
 
     Hashes are made a block ahead: the look-ups of many strings then overlap, which halves the time in a
     large pool.
@@ -86,9 +88,9 @@ def intern(first, offsets, data, table, records, arena, state, codes):
         if i == hashed:
             hashed = min(i + BLOCK, codes.size)
             for j in range(i, hashed):
-                at, length = np.uint64(offsets[j]), np.uint64(offsets[j + 1] - offsets[j])
+                at, length = np.uint64(starts[j]), np.uint64(stops[j] - starts[j])
                 codes[j] = _hash(data, at, length)
-        start, size, h = offsets[i], offsets[i + 1] - offsets[i], codes[i]
+        start, size, h = starts[i], stops[i] - starts[i], codes[i]
         slot = h & mask
         code = np.int64(-1)
         while table[slot] != 0:
