@@ -57,12 +57,16 @@ class Part:
 
     def take(self, where: slice | Array, columns: Iterable[str] | None = None) -> Part:
         """The rows at ``where``, a slice or an array of indexes; with these columns only, if they are named."""
+        names = self.columns if columns is None else columns
+        taken: Callable[[Array], Array] = (
+            (lambda values: values[where]) if isinstance(where, slice) else lambda values: values.take(where)
+        )
         return Part(
             self.stream,
-            {name: self.columns[name].take(where) for name in (self.columns if columns is None else columns)},
-            {c: keys[where] for c, keys in self.keys.items()},
-            None if self.kept is None else self.kept[where],
-            self.events[where],
+            {name: self.columns[name].take(where) for name in names},
+            {c: taken(keys) for c, keys in self.keys.items()},
+            None if self.kept is None else taken(self.kept),
+            taken(self.events),
         )
 
     def copied(self) -> Part:

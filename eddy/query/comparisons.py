@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from attrs import frozen
 
 from eddy.query import typing_rules
 from eddy.query.expressions import Expression, Get, Literal
 from eddy.values import arithmetic as evaluate
+from eddy.values.among import among
 from eddy.values.types import BOOL, Column, ColumnType
 
 
@@ -114,12 +112,5 @@ def _looked_up(option: ColumnType, operand: ColumnType) -> bool:
 def _lookup(operand: Column, of: ColumnType, options: list[Expression]) -> Column:
     values = [option.value for option in options if isinstance(option, Literal)]
     if of.kind == "string":
-        found = pc.call_function("is_in", [operand.values], _constants(tuple(values)))
-        return Column(found.to_numpy(zero_copy_only=False), operand.valid)
+        return Column(among(operand.values, tuple(values)), operand.valid)
     return Column(np.isin(operand.values, np.array(values, np.int64)), operand.valid)
-
-
-@lru_cache(maxsize=256)
-def _constants(values: tuple[str, ...]) -> pc.SetLookupOptions:
-    """Strings to look others up in: the same for every batch."""
-    return pc.SetLookupOptions(value_set=pa.array(values, pa.string()))

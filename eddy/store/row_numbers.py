@@ -96,9 +96,7 @@ class Thin:
 
 def chosen(part: Part, here: Array, wanted: Iterable[str] | None = None) -> Part:
     """Some rows of a part, all of which are kept; with these columns only, if they are named."""
-    rows = part.take(here, wanted)
-    rows.kept = None
-    return rows
+    return Part(part.stream, part.columns, part.keys, None, part.events).take(here, wanted)
 
 
 @define(eq=False)
@@ -125,7 +123,8 @@ class RowNumbers:
 
     def _with(self, array: NDArray[np.int64], values: list[int]) -> NDArray[np.int64]:
         array = array.copy()
-        array[list(self._thin)] = values
+        for s, value in zip(self._thin, values, strict=True):
+            array[s] = value
         return array
 
     @property

@@ -25,6 +25,7 @@ BLOCK = 512
 _EIGHT = np.uint64(8)
 
 _input = types.Array(types.uint8, 1, "C", readonly=True)
+_offsets = types.Array(types.int32, 1, "C", readonly=True)
 _bytes = types.uint8[::1]
 _words = types.int64[::1]
 _records = types.int64[:, ::1]
@@ -71,6 +72,19 @@ def _same(left, at, right, start, length):
             return False
         i += np.uint64(1)
     return True
+
+
+@kernel(types.void(_offsets, _input, _offsets, _input, types.boolean[::1]))
+def is_among(offsets, data, known_offsets, known_data, out):
+    """Whether each string is one of some others, which are few."""
+    for i in range(out.size):
+        at, length = np.uint64(offsets[i]), np.uint64(offsets[i + 1] - offsets[i])
+        found = False
+        for j in range(known_offsets.size - 1):
+            start, other = np.uint64(known_offsets[j]), np.uint64(known_offsets[j + 1] - known_offsets[j])
+            if length == other and _same(data, at, known_data, start, length):
+                found = True
+        out[i] = found
 
 
 @kernel(types.int64(types.int64, _words, _words, _input, _words, _records, _bytes, _words, _words))
