@@ -115,11 +115,10 @@ def _new_slot(state, groups):
 def touch_groups(first, words, width, signs, events, table, groups, address, row_touches, touches):
     """Give each row from `first` on its touch, and each touch its record, up to the end of the batch.
 
-    `words` has the key words of each row, then the words to show, unless these are the same. Returned: the number of
-    rows, or the row of a new group for which there is no slot (to go on from there), or, below zero, -1 minus a row
-    that is withdrawn from a group without rows. A STATE is at `address`.
-
-    Whether a row ends its group, or comes to one that had ended, cannot be foreseen: there is no branch on it.
+    `words` has the key words of each row, then the words to show, unless these are the same. Returned: the number
+    of rows, or the row of a new group for which there is no slot (to go on from there), or, below zero, -1 minus a
+    row that is withdrawn from a group without rows. A STATE is at `address`. Whether a row ends its group, or comes
+    to one that had ended, cannot be foreseen: there is no branch on it.
     """
     state = state_at(address)
     m, shown = words.shape[0], words.shape[1] - width

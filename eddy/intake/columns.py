@@ -121,9 +121,9 @@ def _mapping(name: str, batch: Any) -> Mapping[str, Any]:
         return {column: batch[column] for column in batch.dtype.names}
     pandas = sys.modules.get("pandas")
     if pandas is not None and isinstance(batch, pandas.DataFrame):
-        names = batch.columns.tolist()
-        _refuse_repeated(name, names)
-        return {column: batch[column] for column in names}
+        columns = list(batch.items())  # quicker than to look them up one by one
+        _refuse_repeated(name, [column for column, _ in columns])
+        return dict(columns)
     return _mapping(name, _table(name, batch))
 
 

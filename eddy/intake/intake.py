@@ -57,12 +57,16 @@ class Part:
 
     def take(self, where: slice | Array, columns: Iterable[str] | None = None) -> Part:
         """The rows at ``where``, a slice or an array of indexes; with these columns only, if they are named."""
+        names = self.columns if columns is None else columns
+        taken: Callable[[Array], Array] = (
+            (lambda values: values[where]) if isinstance(where, slice) else lambda values: values.take(where)
+        )
         return Part(
             self.stream,
-            {name: self.columns[name].take(where) for name in (self.columns if columns is None else columns)},
-            {c: keys[where] for c, keys in self.keys.items()},
-            None if self.kept is None else self.kept[where],
-            self.events[where],
+            {name: self.columns[name].take(where) for name in names},
+            {c: taken(keys) for c, keys in self.keys.items()},
+            None if self.kept is None else taken(self.kept),
+            taken(self.events),
         )
 
     def copied(self) -> Part:
@@ -294,12 +298,14 @@ class Intake:
         kept: NDArray[np.bool_] | None = None
         if name in self.query.filters:
             kept = self.query.filters[name].holds(lambda _, column: columns[column], len(events))
+        here = None if kept is None or self.query.base is not None else kept.nonzero()[0]
         carried = []
         for column in self._texts[name]:
             if (name, column) in self._carried:
                 carried.append(column)
-            else:
-                columns[column] = self.coded(name, column, columns[column])
+            else:  # those that the filter has read tell why a row was ruled out
+                told = here if column in self._coded[name] else None
+                columns[column] = self.coded(name, column, columns[column], told)
         keys = {}
         for key_class, member in self._keyed[name]:
             found = columns[member]
@@ -308,7 +314,8 @@ class Intake:
                 valid is not None and name != self.query.base
             ):  # what nothing matches is a result of a difference
                 kept = valid if kept is None else kept & valid
-        here = None if kept is None or not carried or self.query.base is not None else kept.nonzero()[0]
+        if carried and kept is not None and self.query.base is None:
+            here = kept.nonzero()[0]
         for column in carried:
             columns[column] = self.coded(name, column, columns[column], here)
         return Part(self.number[name], columns, keys, None if kept is None else kept.astype(np.uint8), events)
@@ -323,7 +330,7 @@ class Intake:
         """Strings of a column as codes of the pool; ``here`` are the rows that are stored, if not all are."""
         if (name, column) in self._carried:
             return Column(self.pool.carry((name, column), text.values, here), text.valid)
-        return Column(self.pool.encode(text.values), text.valid)
+        return Column(self.pool.encode(text.values, here), text.valid)
 
     def _own_keys(self, name: str, columns: dict[str, Column]) -> dict[int, Keys] | None:
         """The keys of a stream whose rows need no preparation; None if they do."""

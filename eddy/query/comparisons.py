@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from attrs import frozen
 
 from eddy.query import typing_rules
 from eddy.query.expressions import Expression, Get, Literal
 from eddy.values import arithmetic as evaluate
+from eddy.values.among import among
 from eddy.values.types import BOOL, Column, ColumnType
 
 
@@ -112,6 +112,5 @@ def _looked_up(option: ColumnType, operand: ColumnType) -> bool:
 def _lookup(operand: Column, of: ColumnType, options: list[Expression]) -> Column:
     values = [option.value for option in options if isinstance(option, Literal)]
     if of.kind == "string":
-        found = pc.is_in(operand.values, value_set=pa.array(values, pa.string()))
-        return Column(found.to_numpy(zero_copy_only=False), operand.valid)
+        return Column(among(operand.values, tuple(values)), operand.valid)
     return Column(np.isin(operand.values, np.array(values, np.int64)), operand.valid)

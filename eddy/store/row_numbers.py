@@ -8,6 +8,7 @@ the router in its own count. A query of which no row is ruled out pays nothing f
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
@@ -54,7 +55,7 @@ class Thin:
     """Rows that were ruled out lately."""
     _numbers: Array = field(init=False, factory=lambda: np.empty(0, np.int64))
     """Their numbers."""
-    _latest: list[tuple[dict[str, Column], Array]] = field(init=False, factory=list)
+    _latest: deque[tuple[dict[str, Column], Array]] = field(init=False, factory=deque)
     """Columns and numbers of rows that were ruled out since somebody asked for them: few ever do."""
     _waiting: int = field(init=False, default=0)
     """How many rows that are."""
@@ -68,8 +69,8 @@ class Thin:
         if len(out):
             self._latest.append(({name: part.columns[name].take(out) for name in columns}, out + first))
             self._waiting += len(out)
-        if self._waiting > REMEMBERED:
-            self.rejected()
+            while self._waiting - len(self._latest[0][1]) >= REMEMBERED:
+                self._waiting -= len(self._latest.popleft()[1])  # nobody can ask for these any more
         return chosen(part, here, columns), here + first
 
     def rejected(self) -> tuple[Payload, Array]:
@@ -95,9 +96,7 @@ class Thin:
 
 def chosen(part: Part, here: Array, wanted: Iterable[str] | None = None) -> Part:
     """Some rows of a part, all of which are kept; with these columns only, if they are named."""
-    rows = part.take(here, wanted)
-    rows.kept = None
-    return rows
+    return Part(part.stream, part.columns, part.keys, None, part.events).take(here, wanted)
 
 
 @define(eq=False)
@@ -124,7 +123,8 @@ class RowNumbers:
 
     def _with(self, array: NDArray[np.int64], values: list[int]) -> NDArray[np.int64]:
         array = array.copy()
-        array[list(self._thin)] = values
+        for s, value in zip(self._thin, values, strict=True):
+            array[s] = value
         return array
 
     @property

@@ -11,7 +11,7 @@ from eddy.query.bands import Band, Measure
 from eddy.query.bands import bands as bands_of
 from eddy.query.residual import Residual
 from eddy.store.stream import StreamState
-from eddy.values.types import Column
+from eddy.values.types import Array, Column
 from stairs.band_kernels import decide, find_ranges
 
 Tables = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]
@@ -29,6 +29,32 @@ def reader(rows: Rows, states: Sequence[StreamState]) -> Callable[[str, str], Co
         return state.payload.take(column, rows[:, state.number])
 
     return get
+
+
+def reader_of_pairs(
+    entries: Rows, live: Rows, row: int, states: Sequence[StreamState]
+) -> Callable[[str, str], Column]:
+    """The same for every entry with every one of the ``live`` rows of stream number ``row``, entry by entry.
+
+    Each value is looked up once, and then repeated.
+    """
+    by_name, many = {state.name: state for state in states}, (len(entries), len(live))
+
+    def get(stream: str, column: str) -> Column:
+        state = by_name[stream]
+        if state.number == row:
+            return _spread(state.payload.take(column, live), lambda values: np.tile(values, many[0]))
+        found = state.payload.take(column, entries[:, state.number])
+        return _spread(found, lambda values: np.repeat(values, many[1]))
+
+    return get
+
+
+def _spread(column: Column, repeated: Callable[[Array], Array]) -> Column:
+    """A column whose values are ``repeated``, which says how."""
+    if not isinstance(column.values, np.ndarray):
+        return column.take(repeated(np.arange(len(column))))
+    return Column(repeated(column.values), None if column.valid is None else repeated(column.valid))
 
 
 def compile_bounds(found: Sequence[Band]) -> tuple[list[Measure], Tables]:

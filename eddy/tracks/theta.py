@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from eddy.plan.compiler import Step
 from eddy.query.residual import Residual
 from eddy.store.stream import StreamState
-from eddy.tracks.bands import Bands, Rows, holds
+from eddy.tracks.bands import Bands, Rows, holds, reader_of_pairs
 from eddy.tracks.driver import Driver
 from stairs import Ring, SortedIndex, Stair
 from stairs.band_kernels import scan
@@ -117,13 +117,24 @@ class Theta:
                 continue
             at_once = max(1, LIMIT // len(live))
             for i in range(0, len(mine), at_once):
-                which = np.arange(i, min(i + at_once, len(mine)))
-                which, found = np.repeat(which, len(live)), np.tile(live, len(which))
-                state.looked_at += len(which)
-                rows = mine[which]
-                rows[:, self._row] = found
-                kept = holds(self._thetas, rows, self._states)
-                yield which[kept], found[kept]
+                entries = mine[i : i + at_once]
+                state.looked_at += len(entries) * len(live)
+                which, found = self._accepted(entries, live)
+                yield which + i, found
+
+    def _accepted(self, entries: Rows, live: Rows) -> tuple[Rows, Rows]:
+        """Of all pairs of an entry and a row those that the predicates accept: places of entries, and rows."""
+        assert self._row is not None
+        first, *others = self._thetas
+        get = reader_of_pairs(entries, live, self._row, self._states)
+        which, place = np.divmod(np.flatnonzero(first.holds(get, len(entries) * len(live))), len(live))
+        found = live[place]
+        if others:
+            rows = entries[which]
+            rows[:, self._row] = found
+            kept = holds(others, rows, self._states)
+            which, found = which[kept], found[kept]
+        return which, found
 
     def _within(self, mine: Rows) -> Iterator[tuple[Rows, Rows]]:
         """By bands: of every entry with the rows in the range of one band, those that satisfy all of them."""

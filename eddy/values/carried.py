@@ -14,7 +14,17 @@ import numpy as np
 import pyarrow as pa
 from attrs import define, field
 
-from eddy.values.carried_kernels import CHUNK, DATA, ENDS, HIGHEST, LOWEST, collect, measure
+from eddy.values.carried_kernels import (
+    CHUNK,
+    DATA,
+    ENDS,
+    HIGHEST,
+    INDEX,
+    LOWEST,
+    collect,
+    is_run,
+    measure,
+)
 from eddy.values.types import Array
 from stairs.lowlevel.address import address_of
 
@@ -27,6 +37,8 @@ MINIMUM = 1 << 20
 """Fewer bytes than this are never worth a sweep."""
 LONGEST = (1 << 31) - 1
 """Arrow's plain string arrays hold no more bytes than this."""
+MANY = 64
+"""It is worth a look whether so many strings are where they came."""
 NOTHING = -1
 """The code of a string that nobody will ask for: it is empty."""
 
@@ -119,7 +131,14 @@ class Carried:
         return codes
 
     def decode(self, codes: Array) -> pa.Array | pa.ChunkedArray:
-        """The strings of these codes; in several chunks if they are too long for one plain Arrow array."""
+        """The strings of these codes; in several chunks if they are too long for one plain Arrow array.
+
+        Where they are what came, one after the other, and most of it, they are not copied.
+        """
+        if len(codes) >= MANY and is_run(codes):
+            found = self._run(int(~codes[0]), len(codes))
+            if found is not None:
+                return found
 
         def measured(some: Array, limit: int, offsets: Array) -> int:
             return int(measure(some, self._table, limit, offsets))
@@ -128,6 +147,17 @@ class Carried:
             collect(some, self._table, offsets, out)
 
         return texts(codes, measured, collected)
+
+    def _run(self, place: int, count: int) -> pa.Array | None:
+        """Strings that follow each other from a place on, where they are; None if that would hold much besides."""
+        chunk = self._chunks[place >> CHUNK]
+        assert chunk is not None
+        first = (place & INDEX) - chunk.base
+        ends = chunk.ends[first : first + count + 1]
+        if 2 * (int(ends[-1]) - int(ends[0]) + ends.nbytes) < chunk.nbytes:
+            return None
+        buffers = [None, pa.py_buffer(ends), pa.py_buffer(chunk.data)]
+        return pa.Array.from_buffers(pa.string(), count, buffers)
 
     def sweep(self, reach: Array) -> None:
         """Forget what is out of reach: ``reach`` has the first and last index in use of each chunk, -1 last if none."""

@@ -43,6 +43,15 @@ def measure(codes, table, limit, offsets):
     return total
 
 
+@kernel(types.boolean(_codes))
+def is_run(codes):
+    """Whether these are the codes of strings that follow each other."""
+    apart = False
+    for i in range(1, codes.size):
+        apart |= codes[i] != codes[i - 1] - 1  # without a way out, so that it is vectorised
+    return not apart
+
+
 @kernel(types.void(_codes, types.int64[:, ::1], types.int32[::1], types.int64))
 def collect(codes, table, offsets, out):
     """The bytes of these strings, one after the other, to an address; neighbours in a chunk are copied together."""

@@ -25,6 +25,7 @@ BLOCK = 512
 _EIGHT = np.uint64(8)
 
 _input = types.Array(types.uint8, 1, "C", readonly=True)
+_offsets = types.Array(types.int32, 1, "C", readonly=True)
 _bytes = types.uint8[::1]
 _words = types.int64[::1]
 _records = types.int64[:, ::1]
@@ -73,9 +74,24 @@ def _same(left, at, right, start, length):
     return True
 
 
-@kernel(types.int64(types.int64, _words, _input, _words, _records, _bytes, _words, _words))
-def intern(first, offsets, data, table, records, arena, state, codes):
+@kernel(types.void(_offsets, _input, _offsets, _input, types.boolean[::1]))
+def is_among(offsets, data, known_offsets, known_data, out):
+    """Whether each string is one of some others, which are few."""
+    for i in range(out.size):
+        at, length = np.uint64(offsets[i]), np.uint64(offsets[i + 1] - offsets[i])
+        found = False
+        for j in range(known_offsets.size - 1):
+            start, other = np.uint64(known_offsets[j]), np.uint64(known_offsets[j + 1] - known_offsets[j])
+            if length == other and _same(data, at, known_data, start, length):
+                found = True
+        out[i] = found
+
+
+@kernel(types.int64(types.int64, _words, _words, _input, _words, _records, _bytes, _words, _words))
+def intern(first, starts, stops, data, table, records, arena, state, codes):
     """Codes of the strings from `first` on, up to the first new one for which there is no room: its index.
+
+    String i is in `data` from `starts[i]` to `stops[i]`.
 
     Hashes are made a block ahead: the look-ups of many strings then overlap, which halves the time in a
     large pool.
@@ -86,9 +102,9 @@ def intern(first, offsets, data, table, records, arena, state, codes):
         if i == hashed:
             hashed = min(i + BLOCK, codes.size)
             for j in range(i, hashed):
-                at, length = np.uint64(offsets[j]), np.uint64(offsets[j + 1] - offsets[j])
+                at, length = np.uint64(starts[j]), np.uint64(stops[j] - starts[j])
                 codes[j] = _hash(data, at, length)
-        start, size, h = offsets[i], offsets[i + 1] - offsets[i], codes[i]
+        start, size, h = starts[i], stops[i] - starts[i], codes[i]
         slot = h & mask
         code = np.int64(-1)
         while table[slot] != 0:

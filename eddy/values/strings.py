@@ -15,7 +15,7 @@ import pyarrow as pa
 from attrs import define, field
 
 from eddy.errors import StateError
-from eddy.values.carried import LONGEST, Carried, texts
+from eddy.values.carried import LONGEST, NOTHING, Carried, texts
 from eddy.values.carried_kernels import LOWEST, mark
 from eddy.values.dictionaries import Dictionaries
 from eddy.values.string_kernels import LENGTH, LIVE, NEXT, USED, compact, gather, intern, lengthen, place
@@ -60,27 +60,41 @@ class StringPool:
         """Codes for strings that are only to be decoded again, never compared: see `Carried.carry`."""
         return self._carried.carry(owner, text, here)
 
-    def encode(self, text: pa.Array) -> Array:
+    def encode(self, text: pa.Array, here: Array | None = None) -> Array:
         """The codes of these strings, which are of type string or large_string and never null.
 
-        They may also be coded by a dictionary (`is_coded`), and null then, where a code means nothing.
+        They may also be coded by a dictionary (`is_coded`), and null then, where a code means nothing. ``here`` are
+        the places of those that somebody may ask for; None: all. The others need not be interned.
         """
         if isinstance(text, pa.DictionaryArray):
             return self._dictionaries.encode(text, self.encode)
-        codes = np.empty(len(text), np.int64)
-        if not len(text):
+        if here is not None:
+            codes = np.full(len(text), NOTHING)
+            codes[here] = self._interned(text, here)
+            return codes
+        return self._interned(text, None)
+
+    def _interned(self, text: pa.Array, here: Array | None) -> Array:
+        """The codes of the strings at these places; None: of all."""
+        count = len(text) if here is None else len(here)
+        codes = np.empty(count, np.int64)
+        if not count:
             return codes
         large = pa.types.is_large_string(text.type)
         _, ends, body = text.buffers()
         offsets = np.frombuffer(ends, np.int64 if large else np.int32)
         offsets = offsets[text.offset : text.offset + len(text) + 1].astype(np.int64)
+        starts, stops = offsets[:-1], offsets[1:]
+        if here is not None:
+            starts, stops = starts.take(here), stops.take(here)
         data = np.frombuffer(body if body is not None else b"", np.uint8)
         done = 0
         while True:
-            done = intern(done, offsets, data, self._table, self._records, self._arena, self._state, codes)
-            if done == len(codes):
+            pool = self._table, self._records, self._arena, self._state
+            done = intern(done, starts, stops, data, *pool, codes)
+            if done == count:
                 return codes
-            self._grow(int(offsets[done + 1] - offsets[done]))
+            self._grow(int(stops[done] - starts[done]))
 
     def decode(self, codes: Array) -> pa.Array | pa.ChunkedArray:
         """The strings of these codes, all interned or all carried.

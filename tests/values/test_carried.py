@@ -40,11 +40,13 @@ def _small(monkeypatch: Any) -> None:
         st.tuples(st.lists(TEXT, max_size=12), st.integers(0, 3), st.booleans(), st.randoms()), max_size=12
     ),
     st.sampled_from([0, 64, 1 << 14]),
+    st.sampled_from([1, carried.MANY]),
 )
-def test_what_is_carried_comes_back(steps: list[Any], small: int) -> None:
+def test_what_is_carried_comes_back(steps: list[Any], small: int, many: int) -> None:
     """Codes keep their meaning over sweeps, in any order, whether buffers were kept, copied, added to or trimmed."""
     pool, live = StringPool(), {}
-    before, carried.SMALL = carried.SMALL, small
+    before = carried.SMALL, carried.MANY
+    carried.SMALL, carried.MANY = small, many
     try:
         for values, cut, thin, random in steps:
             kept = np.array([random.random() < 0.5 for _ in values], bool) if thin else None
@@ -61,7 +63,7 @@ def test_what_is_carried_comes_back(steps: list[Any], small: int) -> None:
         ordered = sorted(live, reverse=True)
         assert pool.decode(np.array(ordered, np.int64)).to_pylist() == [live[code] for code in ordered]
     finally:
-        carried.SMALL = before
+        carried.SMALL, carried.MANY = before
 
 
 def test_a_buffer_that_is_mostly_used_is_kept_as_it_came() -> None:
@@ -73,6 +75,28 @@ def test_a_buffer_that_is_mostly_used_is_kept_as_it_came() -> None:
     assert pa.total_allocated_bytes() == before
     assert codes.tolist() == list(range(int(codes[0]), int(codes[0]) - 1000, -1))
     assert at in pool._carried._table.ravel().tolist()
+
+
+def test_strings_that_are_asked_for_as_they_came_are_not_copied() -> None:
+    """Most of them in their order: the same bytes. Few of them, or in another order: a copy that holds no others."""
+    text, pool = words(0, 1000), StringPool()
+    at, values = text.buffers()[2].address, text.to_pylist()
+    codes = pool.carry("s", text)
+    for some, shared in (
+        (slice(None), True),
+        (slice(100, 900), True),
+        (slice(100), False),
+        (slice(None, None, 2), False),
+    ):
+        found = pool.decode(codes[some])
+        found.validate(full=True)
+        assert found.to_pylist() == values[some]
+        assert (found.buffers()[2].address == at) == shared
+    found = pool.decode(codes)
+    pool.sweep([codes[:0]])
+    del text
+    gc.collect()
+    assert found.to_pylist() == values
 
 
 def test_a_small_part_of_a_buffer_does_not_hold_all_of_it() -> None:

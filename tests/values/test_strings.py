@@ -155,3 +155,13 @@ def test_text_beyond_one_array_comes_in_chunks(monkeypatch: pytest.MonkeyPatch) 
     chunked = pool.decode(pool.encode(text_of(words)))
     assert isinstance(chunked, pa.ChunkedArray) and chunked.num_chunks > 3
     assert chunked.to_pylist() == words
+
+
+def test_only_some_strings_are_interned() -> None:
+    """The others have a code that stands for none."""
+    pool = StringPool()
+    text = pa.array(["a", "b", "c", "b"], pa.string())
+    codes = pool.encode(text, np.array([1, 3]))
+    assert len(pool) == 1 and codes[1] == codes[3] >= 0 and (codes[[0, 2]] < 0).all()
+    assert pool.decode(codes[[1, 3]]).to_pylist() == ["b", "b"]
+    assert (pool.encode(text, np.empty(0, np.int64)) < 0).all()
