@@ -65,6 +65,8 @@ INSTRUCTION = 14
 
 WHOLE_BITS = 16
 WHOLE = 1 << WHOLE_BITS
+SPREAD = 40503
+"""WHOLE by the golden ratio: its multiples are spread evenly over the WHOLE."""
 
 NESTED = len(ARRIVING)
 """The KIND of a join by nested loops; that of a probe is its place in ARRIVING."""
@@ -98,9 +100,15 @@ def copy_bytes(typingctx: Any, to: Any, start: Any, count: Any) -> Any:
 
 @part
 def part_of(start, stop, after, upto):
-    """The entries that a join takes of start..stop. Parts that follow each other leave none out."""
-    count = stop - start
-    return start + ((count * after) >> WHOLE_BITS), start + ((count * upto) >> WHOLE_BITS)
+    """The entries that a join takes of start..stop. Parts that follow each other leave none out.
+
+    Where they end is rounded up or down by a number that all parts of these entries have in common, and others have
+    another: so a part gets its share also where deltas are so short that it is less than an entry of each.
+    """
+    count, rounding = stop - start, (start * SPREAD) & (WHOLE - 1)
+    first = (count * after + rounding) >> WHOLE_BITS
+    last = (count * upto + rounding) >> WHOLE_BITS
+    return start + first, start + last
 
 
 @part

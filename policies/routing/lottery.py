@@ -60,7 +60,8 @@ class Lottery(Routing):
     def _ways(self, graph: Graph, name: str, tickets: Mapping[str, float]) -> dict[Order, int]:
         """The orders of a stream's rows and their weights, in parts of WHOLE; a drawn one comes last.
 
-        For a batch of a single row goes the last way.
+        For parts of a batch are ranges: where its rows differ from beginning to end, it is not always the same way that
+        the last of them take.
         """
         found: dict[Order, float] = {}
         self._split(graph, (name,), tickets, self.draws, 1.0, found)
