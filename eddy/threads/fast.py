@@ -61,7 +61,7 @@ class CrewTables(PushTables):
             return self._crowded()
         if m == REFUSED:
             return False
-        crew.turned(ring, self.before)
+        crew.turned(self.before)
         while m == CRAMPED:
             self._give_windows_room()
             m = kernels.go_on(push, at)
