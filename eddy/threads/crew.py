@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from eddy.fast.tables import SEGMENT
 from eddy.intake.intake import Part
 from eddy.partition.choice import Partitioning
 from eddy.query.query import Query
@@ -128,8 +129,8 @@ class Crew(Executor):
             self.team.rouse()
 
     def longest(self, events: int, results: bool = True) -> int:
-        if results and self._fast is not None:
-            return events
+        if results and self._fast is not None:  # kernels cut a batch into portions by themselves
+            return max(events, SEGMENT)
         return min(shard.router.longest(events, results) for shard in self.shards)
 
     def begin(self, floor: Array, low_rows: Array, next_rows: Array, ring: int) -> None:
