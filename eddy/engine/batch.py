@@ -39,7 +39,7 @@ def _route(state: EngineState, arrivals: Arrivals, results: bool) -> Result:
     executor.take_in(batch, ring, results)
     state.changes.feed(batch.copied)
     state.events += len(arrivals.streams)
-    state.batches += 1
+    state.batches += max(1, -(-len(arrivals.streams) // state.options.batch_size))
     if not results:
         return state.output.nothing(state.fetch)
     emitted = state.recent.give(state.output.of(executor, ring, state.streams, state.fetch))

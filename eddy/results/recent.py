@@ -59,6 +59,8 @@ class RecentResults:
         self._pushes: deque[Push] = deque()
         self._next: int | None = None
         """The ring of the next push, once that was chosen: it stays free, as only a push uses one."""
+        self.turns = 0
+        """Pushes so far."""
         self.ring = 0
         """Which of the router's result rings this push writes to."""
 
@@ -87,6 +89,7 @@ class RecentResults:
         while len(self._pushes) >= RESULT_RINGS - 1:
             self._pushes[0].materialise()
             self._pushes.popleft()
+        self.turns += 1
         self.ring, self._next = self.next_ring, None
         self._pushes.append(Push(lows, self.ring))
         return self._pushes[0].lows

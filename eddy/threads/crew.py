@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from eddy.fast.tables import SEGMENT
 from eddy.intake.intake import Part
 from eddy.partition.choice import Partitioning
 from eddy.query.query import Query
@@ -76,7 +77,8 @@ class Crew(Executor):
         self._told: Array | None = None
         """What kernels have told of the batch, if they did all of it."""
         self._made = 0
-        self._ring = -1
+        self._turned = 0
+        """Pushes for which rows were forgotten: see `_turn`."""
         self.kept = np.empty((0, len(self.shards), self._width), np.int64)
         """Low-water rows of every shard and stream when the last pushes began, the oldest first."""
         self._fast: Fast | None = None
@@ -127,14 +129,14 @@ class Crew(Executor):
             self.team.rouse()
 
     def longest(self, events: int, results: bool = True) -> int:
-        if results and self._fast is not None:
-            return events
+        if results and self._fast is not None:  # kernels cut a batch into portions by themselves
+            return max(events, SEGMENT)
         return min(shard.router.longest(events, results) for shard in self.shards)
 
     def begin(self, floor: Array, low_rows: Array, next_rows: Array, ring: int) -> None:
         """Begin a batch; results go to ring number ``ring`` of every shard."""
-        if ring != self._ring:
-            self._ring = ring
+        if self.state.recent.turns != self._turned:
+            self._turned = self.state.recent.turns
             self._turn(ring)
         self.begun = low_rows, next_rows
 
@@ -163,9 +165,9 @@ class Crew(Executor):
                 for stream in shard.state.streams:
                     stream.review()
 
-    def turned(self, ring: int, before: Array) -> None:
-        """Kernels have begun a push; ``before`` are low-water rows and next rows."""
-        self._ring = ring
+    def turned(self, before: Array) -> None:
+        """Kernels have begun a push, the next one; ``before`` are low-water rows and next rows."""
+        self._turned = self.state.recent.turns + 1
         self._batches += 1
         self.begun = before[0], before[1]
 

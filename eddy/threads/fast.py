@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eddy.fast.layout import CRAMPED, CROWDED, REFUSED
-from eddy.fast.tables import EARLIEST, LARGEST, NDARRAY, PushTables
+from eddy.fast.tables import EARLIEST, LARGEST, NDARRAY, SEGMENT, PushTables
 from eddy.threads import fast_kernels as kernels
 from eddy.threads.crew import Crew
 from eddy.threads.tables import Fast
@@ -50,6 +50,8 @@ class CrewTables(PushTables):
 
         After this nobody else may use what shards use, until `finish`, or `give_up`.
         """
+        if self._may_be_asked(sum(len(values[0]) for values in columns)):
+            return False
         crew, fast, push = self._crew, self._fast, self._address
         self._given[:], self._kept = handles, columns
         self._push.now = EARLIEST if now is None else now
@@ -61,12 +63,20 @@ class CrewTables(PushTables):
             return self._crowded()
         if m == REFUSED:
             return False
-        crew.turned(ring, self.before)
+        crew.turned(self.before)
         while m == CRAMPED:
             self._give_windows_room()
             m = kernels.go_on(push, at)
         self.events = m
         return True
+
+    def _may_be_asked(self, events: int) -> bool:
+        """Whether the routing policy may be due in the middle of a push of so many events, with which shards would not
+        stop: the long way takes it in by segments."""
+        state = self._state
+        if events <= SEGMENT or state.steering.frozen:
+            return False
+        return state.options.routing.work is not None or state.steering.due_after(events - 1)
 
     def _give_windows_room(self) -> None:
         self._lowwater.resize()

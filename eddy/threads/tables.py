@@ -170,8 +170,12 @@ class Fast:
         self.turn(ring)
         mailbox = self.crew.team.mailbox
         mailbox.marks, mailbox.events, mailbox.lows = address_of(marks), len(marks), address_of(lows)
-        mailbox.portions, mailbox.portion = 1, len(marks)
-        self._cuts[0], self._cuts[1] = 0, self.parts["rows"]
+        portion = max(1, min(len(marks), self.crew.portion))
+        mailbox.portions, mailbox.portion = -(-len(marks) // portion), portion
+        self._cuts[: mailbox.portions + 1] = 0
+        ends = portion * np.arange(1, mailbox.portions + 1)
+        for part in parts:
+            self._cuts[1 : mailbox.portions + 1, part.stream] = np.searchsorted(part.events, ends)
         self.crew.team.announce()
 
     def turn(self, ring: int) -> None:

@@ -59,12 +59,13 @@ def expected():
     }
 
 
+@pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("kind", [dict, OrderedDict], ids=["fast path", "long way"])
 @pytest.mark.parametrize("migration", [Jisc(), MovingState(), ParallelTrack(), HybMig(), Gms()], ids=repr)
-def test_a_plan_that_changes_in_the_middle_of_a_push_changes_no_result(expected, kind, migration):
+def test_a_plan_that_changes_in_the_middle_of_a_push_changes_no_result(expected, kind, migration, threads):
     """Each technique takes over between two portions, and the rest of the push goes on under the new plan."""
     for window, wanted in expected.items():
-        engine = eddy.Eddy(query(window), plan=PLANS[0], routing=Turns(), migration=migration)
+        engine = eddy.Eddy(query(window), PLANS[0], routing=Turns(), migration=migration, threads=threads)
         result = engine.push_all(kind(feed()))
         assert engine.statistics().migrations >= 2
         assert (rows(result) == wanted).all()
@@ -83,6 +84,25 @@ def test_what_comes_after_such_a_push_is_joined_with_all_of_it(expected):
     (first, second) = (e.push_all(more).to_arrow().sort_by("A.ts") for e in (engine, still))
     assert first.num_rows > 0
     assert sorted(map(str, first.to_pylist())) == sorted(map(str, second.to_pylist()))
+
+
+@pytest.mark.parametrize("warm", [False, True], ids=["the first push", "another push"])
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("kind", [dict, OrderedDict], ids=["fast path", "long way"])
+def test_the_policy_is_asked_in_the_middle_of_a_push(kind, threads, warm):
+    """Also where shards take a whole push in by themselves, once they know how."""
+    routing = Turns()
+    engine = eddy.Eddy(query(eddy.Rows(100)), PLANS[0], routing=routing, threads=threads)
+    if warm:
+        engine.freeze()
+        for turn in range(4):
+            engine.push("A", {"ts": np.full(3000, turn - 9), "k": np.arange(3000)})
+        engine.thaw()
+    asked = engine.statistics().migrations
+    engine.push_all(kind(feed()))
+    assert engine.statistics().migrations >= asked + 2
+    engine.push_all(kind((n, {**c, "ts": c["ts"] + EVENTS}) for n, c in feed().items()))
+    assert engine.statistics().migrations >= asked + 4
 
 
 @pytest.mark.parametrize("kind", [dict, OrderedDict], ids=["fast path", "long way"])

@@ -1,6 +1,9 @@
 """Results read rings of the engine, which are used again when nobody needs them, and not before."""
 
+from collections import OrderedDict
+
 import numpy as np
+import pytest
 
 import eddy
 
@@ -49,3 +52,14 @@ def test_results_that_nobody_holds_take_no_room_twice():
         push(engine, turn)
         sizes.append(engine.statistics().bytes)
     assert sizes[-1] < 1.3 * sizes[0]
+
+
+@pytest.mark.parametrize("kind", [dict, OrderedDict], ids=["fast", "long"])
+def test_shards_forget_rows_whichever_ring_is_used(kind):
+    """A push begins, though its results go to the same ring as those before: so rows of old ones can go."""
+    engine, sizes = eddy.Eddy(QUERY, plan="(A B) C", threads=2), []
+    for turn in range(90):
+        keys = (TIMES + turn) % 3
+        engine.push_all(kind((name, {"ts": 1000 * turn + TIMES, "k": keys}) for name in "ABC"))
+        sizes.append(engine.statistics().bytes)
+    assert sizes[-1] < 1.5 * sizes[10]

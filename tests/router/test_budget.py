@@ -50,7 +50,7 @@ def ordered(rows):
 @pytest.mark.parametrize("plan", ["((A B) C) D", "(A B) (C D)"])
 def test_a_budget_changes_no_result(plan, options):
     """There are demotions all the time, and the results are the same."""
-    free, budgeted = eddy.Eddy(query(), plan, **options), eddy.Eddy(query(), plan, memory="6 MB", **options)
+    free, budgeted = eddy.Eddy(query(), plan, **options), eddy.Eddy(query(), plan, memory="4 MB", **options)
     wanted, _ = run(free)
     found, _ = run(budgeted)
     assert budgeted.statistics().keys_demoted > 1000 and free.statistics().keys_demoted == 0
