@@ -28,7 +28,7 @@ from eddy.fast.layout import (
     push_at,
     stream_of,
 )
-from eddy.intake.lowwater_kernels import LOW, NEXT, mark_rows, mark_times
+from eddy.intake.lowwater_kernels import FIELDS, LOW, NEXT, mark_rows, mark_times
 from eddy.intake.merge import TIMED_PART, arrange, take_turns, timed_part_of
 from stairs import layout
 from stairs.begin_kernels import STAIR, TABLE
@@ -155,7 +155,7 @@ def count(push):
     """Count a portion and mark what is live at each event; False if the windows' rings have the wrong size."""
     n, start = push.width, push.start
     m = min(push.portion, push.end - start)
-    windows = table_at(push.windows, 8, n)
+    windows = table_at(push.windows, FIELDS, n)
     order = ints_at(push.order + 4 * start, m)
     marks = carray(pointer(push.marks + 4 * n * start), (m, n), np.int32)
     ends = carray(pointer(push.ends), (2, n), np.int32)

@@ -51,7 +51,7 @@ class LowWater:
 
     def __init__(self, kinds: Int64s, params: Int64s, first_row: int = 0) -> None:
         n = len(kinds)
-        self._table = np.zeros((8, n), np.int64)
+        self._table = np.zeros((kernels.FIELDS, n), np.int64)
         self._table[kernels.KIND] = kinds
         self._table[kernels.PARAM] = params
         self._table[kernels.ORIGIN : kernels.LOW + 1] = first_row
@@ -142,14 +142,15 @@ class LowWater:
         return slots
 
     def resize(self) -> None:
-        """Give every ring the size that its rows now need, up to twice that."""
+        """Give every ring that has the wrong size the one that its rows now need, up to twice that."""
         old_sizes, old_starts = self._table[kernels.SIZE].copy(), self._table[kernels.RING].copy()
         needs = self.counts + 1 - self.lows
+        wrong = (needs > old_sizes) | (self._table[kernels.LARGE] >= kernels.PATIENCE)
         sizes = [
-            max(_SMALLEST_RING, 1 << int(need).bit_length()) if old else 0
-            for need, old in zip(needs, old_sizes, strict=True)
+            max(_SMALLEST_RING, 1 << int(need).bit_length()) if old and other else int(old)
+            for need, old, other in zip(needs, old_sizes, wrong, strict=True)
         ]
-        self._table[kernels.SIZE] = sizes
+        self._table[kernels.SIZE], self._table[kernels.LARGE] = sizes, 0
         self._table[kernels.RING] = np.cumsum(sizes) - sizes
         rings = np.zeros(sum(sizes), np.int64)
         for c, size in enumerate(sizes):

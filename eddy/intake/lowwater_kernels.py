@@ -9,13 +9,17 @@ import numpy as np
 from numba import uint64
 
 from eddy.intake.lowwater_lanes import mark_streams
-from stairs.kernel import kernel
+from stairs.kernel import kernel, part
 
 UNBOUNDED, ROWS, RANGE, TUMBLING_ROWS, TUMBLING_TIME, GIVEN = range(6)
 
-KIND, PARAM, ORIGIN, BEFORE, NEXT, LOW, RING, SIZE = range(8)
+KIND, PARAM, ORIGIN, BEFORE, NEXT, LOW, RING, SIZE, LARGE = range(9)
 """Kind and parameter of the window, first row ever, next row before and after the batch, low-water row,
-where the stream's ring of times starts, and its size (a power of two, or 0)."""
+where the stream's ring of times starts, its size (a power of two, or 0), and for how many batches in a row an eighth of
+it was enough."""
+FIELDS = LARGE + 1
+PATIENCE = 64
+"""Batches after which a ring that is too large has the wrong size: batches may be large and small by turns."""
 
 # More negative than any batch is long: a window that cannot be left within this batch.
 _NEVER = -(2**30)
@@ -73,6 +77,14 @@ def mark_rows(streams, table, marks, ends):
         ends[1, c] = np.int32(table[LOW, c])
 
 
+@part
+def fits(table, c):
+    """Whether the ring of a stream has the right size for a batch that was counted."""
+    used, size = table[NEXT, c] + 1 - table[LOW, c], table[SIZE, c]
+    table[LARGE, c] = table[LARGE, c] + 1 if used * 8 <= size and size > 64 else 0
+    return used <= size and table[LARGE, c] < PATIENCE
+
+
 @kernel(
     "boolean(int32[::1], int64[::1], int64[:, ::1], int64[::1], int32[:, ::1], int32[:, ::1])",
     makes_arrays=True,
@@ -88,10 +100,8 @@ def mark_times(streams, times, table, rings, marks, ends):
     n = table.shape[1]
     oldest, newest = np.iinfo(np.int64).min, np.iinfo(np.int64).max
     for c in range(n):
-        if table[SIZE, c]:
-            used = table[NEXT, c] + 1 - table[LOW, c]
-            if used > table[SIZE, c] or (used * 8 <= table[SIZE, c] and table[SIZE, c] > 64):
-                return False
+        if table[SIZE, c] and not fits(table, c):
+            return False
     for c in range(n):
         if table[SIZE, c] == 0 or table[KIND, c] == GIVEN:
             continue
@@ -134,10 +144,8 @@ def mark_given(streams, rows, given, table, rings, marks, ends):
     n = table.shape[1]
     one, place = uint64(1), 0
     for c in range(n):
-        if table[KIND, c] == GIVEN:
-            used = table[NEXT, c] + 1 - table[LOW, c]
-            if used > table[SIZE, c] or (used * 8 <= table[SIZE, c] and table[SIZE, c] > 64):
-                return False
+        if table[KIND, c] == GIVEN and not fits(table, c):
+            return False
     for c in range(n):
         if table[KIND, c] != GIVEN:
             continue

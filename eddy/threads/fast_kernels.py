@@ -10,7 +10,7 @@ import numpy as np
 
 from eddy.fast.kernels import copy, count, measure, merge
 from eddy.fast.layout import COUNTING, CRAMPED, CROWDED, REFUSED, Push, push_at, stream_of
-from eddy.intake.lowwater_kernels import LOW, NEXT
+from eddy.intake.lowwater_kernels import FIELDS, LOW, NEXT
 from eddy.threads import team_kernels
 from eddy.threads.atomic import fetch_add, leave, look
 from eddy.threads.layout import Mailbox, batch_part_of, mailbox_at, set_long, shard_of, shard_stream_of
@@ -31,7 +31,7 @@ def _describe(push, mailbox, keys):
 
     ``keys`` has for each stream the columns that are its keys, in the order of its classes.
     """
-    place, windows = push.places, table_at(push.windows, 8, push.width)
+    place, windows = push.places, table_at(push.windows, FIELDS, push.width)
     given = longs_at(push.given, push.column_count)
     for s in range(push.width):
         rows, first = stream_of(push.streams, s).rows, windows[NEXT, s]

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-from eddy.intake.lowwater_kernels import BEFORE, LOW, NEXT
+from eddy.intake.lowwater_kernels import BEFORE, FIELDS, LOW, NEXT
 from eddy.threads.layout import (
     CRAMPED,
     DEALT,
@@ -128,7 +128,7 @@ def _mark(shard, table, parts, marks, last):
 def _take(shard, parts, marks, base, first, last):
     """Take in the rows of a portion, before they are joined; False if that is all for now, as STATUS says."""
     n, sequence = marks.shape[1], sequence_at(shard.sequence)
-    table = table_at(shard.windows, 8, n)
+    table = table_at(shard.windows, FIELDS, n)
     lows, counts, floor = longs_at(sequence.lows, n), longs_at(sequence.counts, n), ints_at(shard.floor, n)
     if shard.portion == 0 and shard.status == DEALT:
         if not _possible(shard, parts, base):

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eddy.intake.lowwater import LowWater
+from eddy.intake.lowwater_kernels import PATIENCE
 
 UNBOUNDED, ROWS, RANGE, TUMBLING_ROWS, TUMBLING_TIME = range(5)
 
@@ -109,10 +110,23 @@ def test_rings_grow_and_shrink():
     assert water.lows[0] == 2**32 - 500 + 999
     busy = water.nbytes
     assert busy > idle + 8 * 1001
+    for _ in range(PATIENCE - 1):
+        water.advance(both[:2], np.array([10**6, 10**6]))
+    assert water.nbytes == busy  # the next batch could be a large one again
     for _ in range(3):
         water.advance(both[:2], np.array([10**6, 10**6]))
     assert water.nbytes - 4 * 2 * 4096 < idle + 8 * 1000
-    assert water.lows[0] == water.counts[0] - 3
+    assert water.lows[0] == water.counts[0] - PATIENCE - 2
+
+
+def test_rings_keep_their_size_where_batches_are_large_and_small_by_turns():
+    """Of 40 batches only the first finds a ring too small."""
+    water, grown = LowWater(np.array([RANGE]), np.array([10])), []
+    for i in range(40):
+        n = 4000 if i % 2 == 0 else 5
+        water.advance(np.zeros(n, np.int32), np.full(n, 1000 * i))
+        grown.append(id(water.rings))
+    assert len(set(grown)) == 1
 
 
 def test_windows_longer_than_time():
