@@ -26,6 +26,7 @@ KINDS = {
     ),
     "changing": lambda pick: small(pick, migrations=90, doors=("push",), **ANY),
     "demoting": lambda pick: small(pick, migrations=10, demotes=40, **ANY),
+    "by hand": lambda pick: small(pick, migrations=15, hands=50, restarts=3, chunks=5, **ANY),
     "restarting": lambda pick: small(pick, restarts=20, demotes=10, chunks=10, **ANY),
     "migrating": migrating,
     "large": large,
@@ -38,11 +39,12 @@ OFTEN = {
     "ways": 5,
     "changing": 4,
     "demoting": 3,
+    "by hand": 3,
     "restarting": 3,
     "large": 1,
     "long": 1,
 }
-"""How many of 33 cases are of each kind."""
+"""How many of 36 cases are of each kind."""
 
 
 def failure(case, module=checks):

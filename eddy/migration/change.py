@@ -61,6 +61,15 @@ class Change:
 
     # -- starting --------------------------------------------------------------------------------------------------
 
+    def demote(self) -> None:
+        router = self._router
+        if not isinstance(router, Router) or not router.alone:
+            return  # what a plan makes beside another cannot be made again from the rows
+        kept = set(router.compiler.compile(self.plan).stairs)
+        for wanted, stair in reversed(router.stairs.items()):
+            if wanted not in kept:
+                self.chronicle.demoted += stair.demote_all()
+
     def shift(self) -> list[State]:
         created, dropped = self._router.install(self.plan, fresh=False)
         self.dropped += dropped
@@ -137,6 +146,11 @@ class Change:
     def expire(self) -> None:
         if isinstance(self._router, Router):
             expire(self._router, self._rows.lows.tolist())
+
+    def promote(self, state: State) -> None:
+        before = self._router.composites_built
+        state.promote_all()
+        self.chronicle.promoted += self._router.composites_built - before
 
     def compute(self, budget: int) -> None:
         if not isinstance(self._router, Router):

@@ -1,0 +1,90 @@
+"""Entries of a STAIR as a user sees them: row numbers for each stream, and the values that are kept of these rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from attrs import frozen
+
+from eddy.errors import EddyError
+from eddy.results.result import SHOWN, to_arrow
+from eddy.values.types import Array, Column, ColumnType
+
+Values = Mapping[str, tuple[ColumnType, Column]]
+"""Columns by name, "A.x", with their types."""
+
+
+def stream_names(streams: str | Iterable[str], known: tuple[str, ...]) -> tuple[str, ...]:
+    """A set of streams, written "A B" or listed, in the order of the query; EddyError if there is no such stream."""
+    if not isinstance(streams, str) and not isinstance(streams, Iterable):
+        raise EddyError(f"streams are named in a string such as {' '.join(known[:2])!r}, not {streams!r}")
+    if streams in known:
+        return (str(streams),)
+    words = streams.replace("(", " ").replace(")", " ").split() if isinstance(streams, str) else list(streams)
+    for name in words:
+        if name not in known:
+            raise EddyError(f"there is no stream {name!r}; the streams are {', '.join(known)}")
+    if not words:
+        raise EddyError(f"no stream is named; the streams are {', '.join(known)}")
+    return tuple(name for name in known if name in words)
+
+
+@frozen(eq=False, repr=False)
+class Entries:
+    """Combinations of rows of some streams, each once, in the order of their row numbers.
+
+    They are a copy of what was there: what the engine does later changes nothing in them.
+    """
+
+    streams: tuple[str, ...]
+    """In the order of the query."""
+    rows: Array
+    """Row numbers, int64 [entries, streams], a column for each of the streams."""
+    values: Values
+    """What the engine keeps of the rows: columns that are selected, or that predicates read. `to_arrow` has them."""
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def part(self, streams: str | Iterable[str]) -> Entries:
+        """What is left of the entries when they are stripped of all other streams: each part once."""
+        names = stream_names(streams, self.streams)
+        rows, first = np.unique(
+            self.rows[:, [self.streams.index(name) for name in names]], axis=0, return_index=True
+        )
+        own = tuple(f"{name}." for name in names)
+        kept = {
+            c: (kind, column.take(first)) for c, (kind, column) in self.values.items() if c.startswith(own)
+        }
+        return Entries(names, rows, kept)
+
+    def to_arrow(self) -> pa.Table:
+        """A table of the values, a column "A.x" for each that the engine keeps."""
+        fields = [pa.field(name, kind.arrow) for name, (kind, _) in self.values.items()]
+        return pa.Table.from_arrays(
+            [to_arrow(column, kind) for kind, column in self.values.values()], schema=pa.schema(fields)
+        )
+
+    def to_pydict(self) -> dict[str, list[Any]]:
+        """Lists of Python values by column name; NULL is None."""
+        found: dict[str, list[Any]] = self.to_arrow().to_pydict()
+        return found
+
+    def __repr__(self) -> str:
+        count = f"{len(self)} entr{'y' if len(self) == 1 else 'ies'}"
+        text = f"<{count} of {' '.join(self.streams)}"
+        if not 0 < len(self) <= SHOWN:
+            return text + ">"
+        columns = [
+            [f"{name} row", *map(str, self.rows[:, i].tolist())] for i, name in enumerate(self.streams)
+        ]
+        columns += [[name, *map(str, values)] for name, values in self.to_pydict().items()]
+        widths = [max(map(len, column)) for column in columns]
+        lines = [
+            "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True))
+            for line in zip(*columns, strict=True)
+        ]
+        return "\n  ".join([text, *lines]) + ">"
