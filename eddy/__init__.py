@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from eddy import spark as spark
     from eddy.compiling import compile_kernels
     from eddy.engine.eddy import Eddy
+    from eddy.engine.stair import StairView
     from eddy.errors import (
         BatchError,
         EddyError,
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
         QueryError,
         StateError,
     )
+    from eddy.inspect.entries import Entries
     from eddy.inspect.explanation import Explanation
     from eddy.query.own_aggregate import Aggregate
     from eddy.query.predicate import predicate
@@ -56,6 +58,7 @@ __all__ = [
     "Eddy",
     "EddyError",
     "EdgeStatistics",
+    "Entries",
     "Explanation",
     "FeedbackStatistics",
     "MigrationStatistics",
@@ -69,6 +72,7 @@ __all__ = [
     "Result",
     "Rows",
     "StairStatistics",
+    "StairView",
     "StateError",
     "Statistics",
     "Stream",
@@ -90,9 +94,11 @@ _HOMES = {
     "Aggregate": "query.own_aggregate",
     "Decision": "steering.decisions",
     "Eddy": "engine.eddy",
+    "Entries": "inspect.entries",
     "Explanation": "inspect.explanation",
     "Query": "query.query",
     "Result": "results.result",
+    "StairView": "engine.stair",
     "Stream": "query.query",
     "compile_kernels": "compiling",
     "predicate": "query.predicate",

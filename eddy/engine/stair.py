@@ -58,8 +58,10 @@ class StairView:
     @property
     @asked
     def complete(self) -> bool:
-        """Whether it has no hole."""
-        return all(held.stair.complete for held, _ in self._held())
+        """Whether it has no hole, and lacks nothing that another plan makes."""
+        return all(
+            held.stair.complete or not (held.stair.partial or held.hole_count) for held, _ in self._held()
+        )
 
     @property
     @asked
@@ -67,9 +69,10 @@ class StairView:
         """How many keys of live rows are holes; with threads, counted in every shard that has such a row."""
         return sum(held.hole_count for held, _ in self._held())
 
+    @asked
     def __len__(self) -> int:
         """How many live entries it stores."""
-        return len(self.stored())
+        return len(self._rows(HeldStair.stored, self._numbers))
 
     @asked
     def stored(self, key: Any = ALL) -> Entries:
@@ -280,8 +283,12 @@ class StairView:
             raise
 
     def _gathered(self, read: Callable[[HeldStair], Keys], streams: tuple[int, ...] | None = None) -> Entries:
-        """Entries of all routers, each once, in the order of their rows; of ``streams``, if not of this STAIR's."""
+        """Entries of all routers; of ``streams``, if not of this STAIR's."""
         streams = self._numbers if streams is None else streams
+        return self._entries(self._rows(read, streams), streams)
+
+    def _rows(self, read: Callable[[HeldStair], Keys], streams: tuple[int, ...]) -> Keys:
+        """The rows of entries of all routers, by the numbers of the engine, each once, in their order."""
         parts = []
         for held, shard in self._held():
             rows = read(held)
@@ -289,7 +296,7 @@ class StairView:
                 columns = [shard.numbers(s, np.ascontiguousarray(rows[:, i])) for i, s in enumerate(streams)]
                 rows = np.stack(columns, axis=1)
             parts.append(rows)
-        return self._entries(np.unique(np.concatenate(parts), axis=0), streams)
+        return np.unique(np.concatenate(parts), axis=0)
 
     def _entries(self, rows: Keys, streams: tuple[int, ...]) -> Entries:
         """Entries with these rows, by the numbers of the engine."""

@@ -43,7 +43,7 @@ class Entries:
     """In the order of the query."""
     rows: Array
     """Row numbers, int64 [entries, streams], a column for each of the streams."""
-    values: Values
+    _values: Values
     """What the engine keeps of the rows: columns that are selected, or that predicates read. `to_arrow` has them."""
 
     def __len__(self) -> int:
@@ -57,15 +57,15 @@ class Entries:
         )
         own = tuple(f"{name}." for name in names)
         kept = {
-            c: (kind, column.take(first)) for c, (kind, column) in self.values.items() if c.startswith(own)
+            c: (kind, column.take(first)) for c, (kind, column) in self._values.items() if c.startswith(own)
         }
         return Entries(names, rows, kept)
 
     def to_arrow(self) -> pa.Table:
         """A table of the values, a column "A.x" for each that the engine keeps."""
-        fields = [pa.field(name, kind.arrow) for name, (kind, _) in self.values.items()]
+        fields = [pa.field(name, kind.arrow) for name, (kind, _) in self._values.items()]
         return pa.Table.from_arrays(
-            [to_arrow(column, kind) for kind, column in self.values.values()], schema=pa.schema(fields)
+            [to_arrow(column, kind) for kind, column in self._values.values()], schema=pa.schema(fields)
         )
 
     def to_pydict(self) -> dict[str, list[Any]]:
