@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stairs.begin_kernels import AGES, SPARE
-from stairs.hole_kernels import find_entries, present, unlink
+from stairs.hole_kernels import present, unlink
 from stairs.holes import Holes, Keys
 from stairs.key_kernels import append_rows, link, read_component_keys
 from stairs.layout import AGES_AT, HOLES, LIMIT, NEXT, USUAL
@@ -262,16 +262,6 @@ class Stair(Ring):
         self.close_if_done()
         return int(gone)
 
-    def demote_all(self) -> int:
-        """Demote the keys of every row that the carrying leaf has; how many composites went."""
-        return 0 if self.carrier is None else self.demote(self.carried_keys(self.carrier.low))
-
-    def carried_keys(self, low: int) -> Keys:
-        """The keys by which holes are known, of the rows from ``low`` on that can be found in the carrying leaf."""
-        assert self.carrier is not None
-        tail = self.carrier.tail
-        return np.unique(self.carrier.keys(low, tail)[self.carrier.linked(low, tail)])
-
     def expire(self, keys: Keys) -> None:
         """Fill the holes for which rows of the carrying leaf have just died (their keys), so that all close in time."""
         if self.holes is not None and len(keys):
@@ -299,16 +289,6 @@ class Stair(Ring):
             self.promote(self.holes.known())
             self.close_if_done()
 
-    def fill_some(self, budget: int) -> int:
-        """Fill up to ``budget`` holes, those of the newest rows first, and then those that were demoted; how many."""
-        filled = 0
-        while self.holes is not None and not self.holes.passed and filled < budget:
-            filled += self.settle(budget - filled)
-        if self.holes is not None:
-            filled += self.promote(self.holes.known()[: budget - filled])
-            self.close_if_done()
-        return filled
-
     def fill_up_to(self, composites: int) -> None:
         """Fill every hole, in ever larger portions; but stop when more composites than these have come of it."""
         stop, portion = self.tail + composites, PORTION
@@ -332,13 +312,6 @@ class Stair(Ring):
         out = np.empty(len(keys), np.uint8)
         present(self.state, np.ascontiguousarray(keys, np.int64), out)
         return out.view(np.bool_)
-
-    def entries(self, key: int) -> Keys:
-        """The ids of the entries with a key, oldest first: a hole has none, and those not yet known dead count."""
-        found = np.empty(64, np.int64)
-        while (n := find_entries(self.state, key, found)) > len(found):
-            found = np.empty(n, np.int64)
-        return found[:n][::-1]
 
     def linked(self, start: int, stop: int) -> NDArray[np.bool_]:
         """Whether each entry of start..stop is in a chain: dropped inserts and demoted entries are not."""

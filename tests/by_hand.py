@@ -7,8 +7,7 @@ import random
 import pytest
 
 import eddy
-from eddy.inspect.stair import stair_ids
-from eddy.inspect.stair_keys import key_columns
+from eddy.inspect.stair_names import key_columns, stair_ids
 from policies import NoFeedback
 from tests.cases import moment
 

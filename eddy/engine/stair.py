@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eddy.engine.doors import alone, asked, check_ready
-from eddy.errors import EddyError, PlanError, StateError
-from eddy.inspect.entries import Entries, stream_names
-from eddy.inspect.explain import key_text
-from eddy.inspect.stair import HeldStair, Scene, stair_ids
-from eddy.inspect.stair_keys import WantedKeys, key_columns, read_keys
+from eddy.errors import EddyError, StateError
+from eddy.inspect.entries import Entries, each_once
+from eddy.inspect.stair import HeldStair, Scene
+from eddy.inspect.stair_keys import WantedKeys, read_keys
+from eddy.inspect.stair_names import NOTHING, find_stair, key_columns, stream_names
 from eddy.intake.travel import ROW
 from eddy.plan.compiler import StairId
 from stairs import Stair
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 
 ALL: Any = object()
 """In place of keys: every key."""
-
-NOTHING = "nothing"
-"""The name of the key that a STAIR has where nothing but a cross product asks it."""
 
 
 class StairView:
@@ -167,40 +164,14 @@ class StairView:
         return self._found(self._numbers, self._by)
 
     def _found(self, streams: tuple[int, ...], by: str | None = None) -> StairId:
-        """Which STAIR of the current plan these streams have; PlanError if it has none, or several."""
-        query, router = self._state.query, self._state.executor.routers[0]
-        if any(other.plan != router.plan for other in self._state.executor.routers):
+        """Which STAIR of the current plan these streams have."""
+        router, *others = self._state.executor.routers
+        if any(other.plan != router.plan for other in others):
             raise StateError(
                 "the shards change to another plan one after the other, and some have done so: ask for STAIRs when the "
                 "plan change is over, or call settle(), which ends it now"
             )
-        every = stair_ids(router)
-        found = [wanted for wanted in every if wanted.streams == streams]
-        if by is not None:
-            found = [wanted for wanted in found if by in self._texts(wanted)]
-        if len(found) == 1:
-            return found[0]
-        names = [" ".join(query.names[s] for s in wanted.streams) for wanted in found or every]
-        keys = [self._key_text(wanted) for wanted in found or every]
-        known = "; ".join(f"{name} by {key}" for name, key in zip(names, keys, strict=True))
-        what = " ".join(query.names[s] for s in streams) + ("" if by is None else f" by {by}")
-        if found:
-            raise PlanError(f"the plan has several STAIRs of {what}; say which with by=: {known}")
-        raise PlanError(f"the plan {router.plan} has no STAIR of {what}; it has: {known}")
-
-    def _texts(self, wanted: StairId) -> set[str]:
-        """What ``by`` may say of a STAIR's key."""
-        query, classes = self._state.query, wanted.key.classes
-        texts = {key_text(query, wanted.key), self._key_text(wanted)}
-        if len(classes) == 1:
-            members = query.key_classes[classes[0]].members
-            texts |= {*members.values(), *(f"{stream}.{column}" for stream, column in members.items())}
-        return texts
-
-    def _key_text(self, wanted: StairId) -> str:
-        """The columns of a STAIR's key, those of its own streams."""
-        names = [self._state.query.names[s] for s in wanted.streams]
-        return ", ".join(key_columns(self._state.query, wanted.key, names)) or NOTHING
+        return find_stair(self._state.query, router, streams, by)
 
     def _above(self, streams: str | Iterable[str]) -> StairId:
         """The STAIR of these streams, which must be more than this one's."""
@@ -296,7 +267,8 @@ class StairView:
                 columns = [shard.numbers(s, np.ascontiguousarray(rows[:, i])) for i, s in enumerate(streams)]
                 rows = np.stack(columns, axis=1)
             parts.append(rows)
-        return np.unique(np.concatenate(parts), axis=0)
+        rows = np.concatenate(parts)
+        return rows[each_once(rows)]
 
     def _entries(self, rows: Keys, streams: tuple[int, ...]) -> Entries:
         """Entries with these rows, by the numbers of the engine."""

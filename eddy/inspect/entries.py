@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from attrs import frozen
 
-from eddy.errors import EddyError
+from eddy.inspect.stair_names import stream_names
 from eddy.results.result import SHOWN, to_arrow
 from eddy.values.types import Array, Column, ColumnType
 
@@ -17,19 +17,13 @@ Values = Mapping[str, tuple[ColumnType, Column]]
 """Columns by name, "A.x", with their types."""
 
 
-def stream_names(streams: str | Iterable[str], known: tuple[str, ...]) -> tuple[str, ...]:
-    """A set of streams, written "A B" or listed, in the order of the query; EddyError if there is no such stream."""
-    if not isinstance(streams, str) and not isinstance(streams, Iterable):
-        raise EddyError(f"streams are named in a string such as {' '.join(known[:2])!r}, not {streams!r}")
-    if streams in known:
-        return (str(streams),)
-    words = streams.replace("(", " ").replace(")", " ").split() if isinstance(streams, str) else list(streams)
-    for name in words:
-        if name not in known:
-            raise EddyError(f"there is no stream {name!r}; the streams are {', '.join(known)}")
-    if not words:
-        raise EddyError(f"no stream is named; the streams are {', '.join(known)}")
-    return tuple(name for name in known if name in words)
+def each_once(rows: Array) -> Array:
+    """Where the lines of ``rows`` are in ascending order, the first of those that are the same."""
+    order = np.lexsort(rows.T[::-1])
+    ordered = rows[order]
+    first = np.ones(len(rows), np.bool_)
+    first[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    return order[first]
 
 
 @frozen(eq=False, repr=False)
@@ -52,14 +46,13 @@ class Entries:
     def part(self, streams: str | Iterable[str]) -> Entries:
         """What is left of the entries when they are stripped of all other streams: each part once."""
         names = stream_names(streams, self.streams)
-        rows, first = np.unique(
-            self.rows[:, [self.streams.index(name) for name in names]], axis=0, return_index=True
-        )
+        rows = self.rows[:, [self.streams.index(name) for name in names]]
+        first = each_once(rows)
         own = tuple(f"{name}." for name in names)
         kept = {
             c: (kind, column.take(first)) for c, (kind, column) in self._values.items() if c.startswith(own)
         }
-        return Entries(names, rows, kept)
+        return Entries(names, rows[first], kept)
 
     def to_arrow(self) -> pa.Table:
         """A table of the values, a column "A.x" for each that the engine keeps."""

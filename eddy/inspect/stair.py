@@ -14,21 +14,16 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from eddy.inspect.stair_keys import WantedKeys, mixed
+from eddy.inspect.stair_names import stair_ids
 from eddy.plan.compiler import StairId
 from eddy.router.router import Router
 from stairs import Stair
 from stairs.holes import Keys
 from stairs.layout import KEY_HIGH, ROWS
+from stairs.transform import carried_keys, demote_all, entries_with, promote_some
 
 FEW = 64
 """Keys up to which entries are looked up one by one; more are found by going through all entries once."""
-
-
-def stair_ids(router: Router) -> tuple[StairId, ...]:
-    """The STAIRs of the current plan: those of its streams, then its composite ones, each after those below it."""
-    table = router.tracks[-1].table
-    leaves = sorted(table.leaves, key=lambda leaf: (leaf.streams, leaf.key.classes))
-    return (*leaves, *(wanted for wanted in table.stairs if not wanted.former))
 
 
 @frozen(eq=False)
@@ -99,7 +94,7 @@ class HeldStair:
         if len(own) > FEW:
             rows = self.found_by(own)
         else:
-            parts = [self.rows(self.stair.entries(k)) for k in own.tolist()]
+            parts = [self.rows(entries_with(self.stair, k)) for k in own.tolist()]
             rows = np.concatenate([np.empty((0, len(self.wanted.streams)), np.int64), *parts])
         if len(key.classes) > 1:  # several columns are mixed into one key: two of these may give the same
             same = [np.isin(self.class_keys(c, rows), wanted.by_class[c]) for c in key.classes]
@@ -150,7 +145,7 @@ class HeldStair:
         if holes is None or self.carrier is None:
             return 0
         low = max(int(self.scene.lows[self.carrier.streams[0]]), holes.leaf.low)
-        return holes.count(self.stair.carried_keys(low))
+        return holes.count(np.unique(carried_keys(self.stair, low)))
 
     # -- demoting --------------------------------------------------------------------------------------------------
 
@@ -158,7 +153,7 @@ class HeldStair:
         """Make keys holes, None: all of them; the rows of the live composites that went."""
         rows = self.stored() if keys is None else self.under(keys)
         if keys is None:
-            self.stair.demote_all()
+            demote_all(self.stair)
         else:
             self.stair.demote(keys)
         return rows
@@ -187,7 +182,7 @@ class HeldStair:
         """Fill holes, those of the keys or all, no more than ``budget`` of them; the rows of what has come of it."""
         stair, start = self.stair, self.stair.tail
         if budget is not None:
-            stair.fill_some(budget)
+            promote_some(stair, budget)
         elif keys is None:
             stair.fill()
         else:

@@ -45,18 +45,6 @@ def mixed(parts: Sequence[Keys]) -> Keys:
     return keys
 
 
-def key_columns(query: Query, key: Key, streams: Sequence[str]) -> tuple[str, ...]:
-    """What a STAIR of these streams is keyed by: a column "A.x" for each part, "row of A", or nothing."""
-    if key.row is not None:
-        return (f"row of {query.names[key.row]}",)
-    found = []
-    for c in key.classes:
-        members = query.key_classes[c].members
-        stream = next(name for name in streams if name in members)
-        found.append(f"{stream}.{members[stream]}")
-    return tuple(found)
-
-
 def read_keys(query: Query, pool: StringPool, key: Key, columns: Sequence[str], keys: Any) -> WantedKeys:
     """The keys that are written here: one, or a list or array of them. One of several columns is a tuple.
 

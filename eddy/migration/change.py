@@ -21,6 +21,7 @@ from eddy.store.row_numbers import RowNumbers
 from eddy.tracks.track import Track
 from policies.migration.base import State
 from stairs import Stair
+from stairs.transform import demote_all
 
 
 @define(eq=False)
@@ -68,7 +69,7 @@ class Change:
         kept = set(router.compiler.compile(self.plan).stairs)
         for wanted, stair in reversed(router.stairs.items()):
             if wanted not in kept:
-                self.chronicle.demoted += stair.demote_all()
+                self.chronicle.demoted += demote_all(stair)
 
     def shift(self) -> list[State]:
         created, dropped = self._router.install(self.plan, fresh=False)
