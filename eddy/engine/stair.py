@@ -23,8 +23,15 @@ from stairs.holes import Keys
 if TYPE_CHECKING:
     from eddy.state import EngineState
 
-ALL: Any = object()
-"""In place of keys: every key."""
+
+class _EveryKey:
+    """In place of keys. (None is a key that nothing equals.)"""
+
+    def __repr__(self) -> str:
+        return "every key"
+
+
+ALL: Any = _EveryKey()
 
 
 class StairView:
@@ -76,7 +83,8 @@ class StairView:
         """The live entries that are stored, all of them or those with a key: a hole has none, and stays one."""
         check_ready(self._state, "ask")
         wanted = self._read(key)
-        return self._gathered(lambda held: held.stored() if wanted is None else held.found(wanted))
+        rows = self._rows(lambda held: held.stored() if wanted is None else held.found(wanted), self._numbers)
+        return self._entries(rows, self._numbers)
 
     # -- the operations of a STAIR ---------------------------------------------------------------------------------
 
@@ -247,16 +255,13 @@ class StairView:
         self, change: Callable[[HeldStair], Keys], streams: tuple[int, ...] | None = None
     ) -> Entries:
         """What a change in every router returns, gathered; the engine is not to be trusted where it fails half-way."""
+        streams = self._numbers if streams is None else streams
         try:
-            return self._gathered(change, streams)
+            rows = self._rows(change, streams)
         except BaseException as error:
             self._state.broken = error
             raise
-
-    def _gathered(self, read: Callable[[HeldStair], Keys], streams: tuple[int, ...] | None = None) -> Entries:
-        """Entries of all routers; of ``streams``, if not of this STAIR's."""
-        streams = self._numbers if streams is None else streams
-        return self._entries(self._rows(read, streams), streams)
+        return self._entries(rows, streams)
 
     def _rows(self, read: Callable[[HeldStair], Keys], streams: tuple[int, ...]) -> Keys:
         """The rows of entries of all routers, by the numbers of the engine, each once, in their order."""
