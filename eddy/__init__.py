@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from eddy.boxes.boxes import Boxes
     from eddy.compiling import compile_kernels
     from eddy.engine.eddy import Eddy
+    from eddy.engine.stair import StairView
     from eddy.errors import (
         BatchError,
         EddyError,
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
         QueryError,
         StateError,
     )
+    from eddy.inspect.entries import Entries
     from eddy.inspect.explanation import Explanation
     from eddy.printed.as_printed import AsPrinted
     from eddy.query.own_aggregate import Aggregate
@@ -60,6 +62,7 @@ __all__ = [
     "Eddy",
     "EddyError",
     "EdgeStatistics",
+    "Entries",
     "Explanation",
     "FeedbackStatistics",
     "MigrationStatistics",
@@ -73,6 +76,7 @@ __all__ = [
     "Result",
     "Rows",
     "StairStatistics",
+    "StairView",
     "StateError",
     "Statistics",
     "Stream",
@@ -96,9 +100,11 @@ _HOMES = {
     "Boxes": "boxes.boxes",
     "Decision": "steering.decisions",
     "Eddy": "engine.eddy",
+    "Entries": "inspect.entries",
     "Explanation": "inspect.explanation",
     "Query": "query.query",
     "Result": "results.result",
+    "StairView": "engine.stair",
     "Stream": "query.query",
     "compile_kernels": "compiling",
     "predicate": "query.predicate",

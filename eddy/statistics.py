@@ -84,6 +84,10 @@ class MigrationStatistics:
     """The most that the STAIRs, and a black box, held after any of its batches."""
     tracks: tuple[TrackStatistics, ...]
     """Plans that ran side by side, as they were last."""
+    entries_demoted: int = 0
+    """Composites of the former plan that the technique has taken apart (`EagerStairs`)."""
+    entries_promoted: int = 0
+    """Composites that it has put together entry by entry: they are in ``composites_built`` too."""
 
 
 @frozen

@@ -151,26 +151,53 @@ def settle(keymap, leaf, cursor, steps, budget, holes, listed):
     return cursor
 
 
-@kernel(nb.void(STATE, nb.int64, FLAGS))
+@kernel(nb.int64(STATE, nb.int64, FLAGS))
 def unlink(state, start, chosen):
-    """Take the chosen entries, counted from ``start``, out of their chains."""
+    """Take the chosen entries, counted from ``start``, out of their chains; how many were in one.
+
+    ``start`` is not above the oldest entry. A chain that has a chosen entry is gone through once, however many it has.
+    """
     records, heads, _, meta = state
-    mask, low = records.shape[0] - 1, np.int32(meta[LOW])
+    mask, low, first = records.shape[0] - 1, np.int32(meta[LOW]), np.int32(start)
+    found = 0
     for i in range(chosen.shape[0]):
         slot = np.uint64((start + i) & mask)
-        entry = np.int32(start + i)
-        if chosen[i] == 0 or records[slot, NEXT] == entry:
+        if chosen[i] == 0 or records[slot, NEXT] == np.int32(start + i):
             continue
         head = np.uint64(bucket(records[slot, KEY_LOW], records[slot, KEY_HIGH], meta[SHIFT]))
-        above = heads[head]
-        if above == entry:
-            heads[head] = records[slot, NEXT]
-        while np.int32(above - low) >= 0 and above != entry:
-            before = np.uint64(above & mask)
-            above = records[before, NEXT]
-            if above == entry:
-                records[before, NEXT] = records[slot, NEXT]
-        records[slot, NEXT] = entry
+        entry, kept = heads[head], np.int64(-1)
+        while np.int32(entry - low) >= 0:
+            here = np.uint64(entry & mask)
+            after = records[here, NEXT]
+            if chosen[np.int64(np.int32(entry - first))] != 0:
+                records[here, NEXT] = entry
+                found += 1
+                if kept < 0:
+                    heads[head] = after
+                else:
+                    records[np.uint64(kept), NEXT] = after
+            else:
+                kept = np.int64(here)
+            entry = after
+    return found
+
+
+@kernel(nb.int64(STATE, nb.int64, LONGS))
+def find_entries(state, key, out):
+    """Put the ids of the entries with a key into ``out``, the newest first, as many as fit; how many there are."""
+    records, heads, _, meta = state
+    mask, low, tail = records.shape[0] - 1, np.int32(meta[LOW]), meta[TAIL]
+    key_low, key_high = np.int32(key), np.int32(key >> 32)
+    found = 0
+    entry = heads[np.uint64(bucket(key_low, key_high, meta[SHIFT]))]
+    while np.int32(entry - low) >= 0:
+        slot = np.uint64(entry & mask)
+        if records[slot, KEY_LOW] == key_low and records[slot, KEY_HIGH] == key_high:
+            if found < out.shape[0]:
+                out[found] = tail - np.int64(np.uint32(np.int32(tail) - entry))
+            found += 1
+        entry = records[slot, NEXT]
+    return found
 
 
 @kernel(nb.void(STATE, LONGS, FLAGS))

@@ -71,6 +71,16 @@ class Holes:
         classify(self._map, self.leaf.state, self.created, keys, 0, flags, keys[:0])
         return flags
 
+    def count(self, keys: Keys) -> int:
+        """How many of the keys are holes, and nothing is entered for having been asked for."""
+        self._reserve(len(keys))
+        copied, flags = (
+            (self._map[0].copy(), self._map[1].copy(), self._map[2].copy()),
+            np.empty(len(keys), np.uint8),
+        )
+        classify(copied, self.leaf.state, self.created, keys, 0, flags, keys[:0])
+        return int(np.count_nonzero(flags == 0))
+
     def demand(self, keys: Keys) -> Keys:
         """The holes among the keys, once each. They count as filled from now on: the caller fills them."""
         self._reserve(len(keys))

@@ -243,8 +243,11 @@ class Stair(Ring):
             return 0
         return self._fill(self.holes.demand(np.asarray(keys, np.int64)))
 
-    def demote(self, keys: Keys) -> None:
-        """Turn filled keys into holes: their composites go, and come back when somebody asks for them."""
+    def demote(self, keys: Keys) -> int:
+        """Turn filled keys into holes: their composites go, and come back when somebody asks for them; how many went.
+
+        What is left of a composite are its parts in the STAIRs below, which have each of them once.
+        """
         if self.carrier is None:
             raise ValueError("a leaf has no holes: its rows are what holes are filled from")
         if self.forewarned is not None:
@@ -254,9 +257,10 @@ class Stair(Ring):
         if self.holes is None:
             self.holes = Holes(self.carrier, self.carrier.low)
         start, stop = self.low, self.tail
-        unlink(self.state, start, np.isin(self.hole_keys(start, stop), keys).astype(np.uint8))
+        gone = unlink(self.state, start, np.isin(self.hole_keys(start, stop), keys).astype(np.uint8))
         self.holes.demote(keys)
         self.close_if_done()
+        return int(gone)
 
     def expire(self, keys: Keys) -> None:
         """Fill the holes for which rows of the carrying leaf have just died (their keys), so that all close in time."""

@@ -103,7 +103,7 @@ class Case:
 
     A step is ``("push", stream, rows)``, ``("push", stream, rows, max_rows)``,
     ``("push_all", {stream: rows})``, ``("migrate", plan)``, ``("settle",)``, ``("demote", seed)``,
-    ``("restart",)`` or ``("reject", what, stream)``.
+    ``("by hand", seed)``, ``("restart",)`` or ``("reject", what, stream)``.
     ``first_row``: the number of each stream's first row, as if the engine had run for long. ``memory``: a budget,
     looked at before every batch.
     """

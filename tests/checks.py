@@ -14,6 +14,7 @@ import pytest
 from attrs import define, field
 
 import eddy
+from tests import by_hand
 from tests.cases import Case, batch, expected, make_engine, selected, step_events, thrifty
 from tests.forms import moment, zone
 from tests.inside import Inside
@@ -129,9 +130,14 @@ def follow(case, engine, wanted):
             engine.migrate(step[1])
         elif step[0] == "settle":
             assert len(engine.settle()) == 0
-            assert engine.memory is not None or engine.statistics().complete
+            demoted = any(
+                other[0] in ("demote", "by hand") for other in case.steps
+            )  # by choice, not by a change
+            assert demoted or engine.memory is not None or engine.statistics().complete
         elif step[0] == "demote":
             demote(engine, step[1])
+        elif step[0] == "by hand":
+            by_hand.use(engine, book, step[1])
         elif step[0] == "restart":
             engine = restart(engine)
         elif step[0] == "reject":

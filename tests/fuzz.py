@@ -26,6 +26,7 @@ KINDS = {
     ),
     "changing": lambda pick: small(pick, migrations=90, doors=("push",), **ANY),
     "demoting": lambda pick: small(pick, migrations=10, demotes=40, **ANY),
+    "by hand": lambda pick: small(pick, migrations=15, hands=50, restarts=3, chunks=5, **ANY),
     "restarting": lambda pick: small(pick, restarts=20, demotes=10, chunks=10, **ANY),
     "migrating": migrating,
     "large": large,
@@ -40,13 +41,14 @@ OFTEN = {
     "ways": 5,
     "changing": 4,
     "demoting": 3,
+    "by hand": 3,
     "restarting": 3,
     "files": 2,
     "turning": 2,
     "large": 1,
     "long": 1,
 }
-"""How many of 37 cases are of each kind."""
+"""How many of 40 cases are of each kind."""
 MODULES = {"ways": ways, "files": push_cases, "turning": push_cases}
 """Who checks the cases of a kind, unless `tests.checks` does."""
 

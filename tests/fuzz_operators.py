@@ -31,6 +31,7 @@ def draw(pick):
         "rejects": pick.choice([0, 0, 10]),
         "restarts": pick.choice([0, 0, 10]),
         "demotes": pick.choice([0, 0, 10]),
+        "hands": pick.choice([0, 0, 20]),
     }
     if pick.chance(30):
         odds["migrations"] = 90

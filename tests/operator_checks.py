@@ -6,6 +6,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
+from tests import by_hand
 from tests.cases import step_events
 from tests.checks import Book, demote, plain, push, refuse
 from tests.inside import Inside
@@ -34,6 +35,8 @@ def follow(case, engine, wanted):
             assert len(engine.settle()) == 0, "settle gave results, though none are held back"
         elif step[0] == "demote":
             demote(engine, step[1])
+        elif step[0] == "by hand":
+            by_hand.use(engine, book, step[1])
         elif step[0] == "restart":
             engine = restart(engine, *step[1:])
         elif step[0] == "reject":

@@ -154,7 +154,7 @@ def make(pick, count, events, sizes, operators, limit, sparse=False, **odds):
     readable = [name for name in made.streams if name not in subtracted]
     techniques = ANY_TECHNIQUE
     if minus:
-        odds, techniques = {**odds, "demotes": 0}, REORDERING
+        odds, techniques = {**odds, "demotes": 0, "hands": 0}, REORDERING
 
     def new_plan():
         if not minus:

@@ -174,9 +174,10 @@ def load(pick, feed, static):
 def steps(pick, made, events, sizes, doors=("push", "push_all"), rows=None, paces=PACES, **odds):
     """A list of steps that adds up to about so many events.
 
-    ``odds`` of migrations, settles, demotes, restarts, rejects and chunks are in percent of the steps.
+    ``odds`` of migrations, settles, demotes, hands, restarts, rejects and chunks are in percent of the steps.
     """
-    odds = dict.fromkeys(("migrations", "settles", "demotes", "restarts", "rejects", "chunks"), 0) | odds
+    every = ("migrations", "settles", "demotes", "hands", "restarts", "rejects", "chunks")
+    odds = dict.fromkeys(every, 0) | odds
     joined = list(made.streams)
     names = [name for name in joined if not made.streams[name].static]
     wild = not made.time_windows and "push_all" not in doors and pick.chance(50)
@@ -191,6 +192,8 @@ def steps(pick, made, events, sizes, doors=("push", "push_all"), rows=None, pace
             done.append(("settle",))
         if odds["demotes"] and pick.chance(odds["demotes"]):
             done.append(("demote", pick.integer(0, 9)))
+        if odds["hands"] and pick.chance(odds["hands"]):
+            done.append(("by hand", pick.integer(0, 999)))
         if odds["restarts"] and pick.chance(odds["restarts"]):
             done.append(("restart",))
         if odds["rejects"] and pick.chance(odds["rejects"]):

@@ -50,7 +50,7 @@ def test_a_plan_change_before_nearly_every_push_changes_nothing(operators, data)
 @few(0.1)
 def test_restarts_and_rejected_batches_change_nothing(operators, data):
     """What stands follows from the live rows; what is refused leaves no trace; demoted keys are filled again."""
-    check(data.draw(cases(operators=operators, restarts=15, rejects=15, demotes=10)))
+    check(data.draw(cases(operators=operators, restarts=15, rejects=15, demotes=10, hands=10)))
 
 
 @every_operator

@@ -13,7 +13,16 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from policies import Fixed, Mns, ParallelTrack, Random, Skinner
-from tests.cases import FEEDBACK, ROUTING, TECHNIQUES, batch, expected, make_engine, step_events
+from tests.cases import (
+    ANY_TECHNIQUE,
+    FEEDBACK,
+    ROUTING,
+    TECHNIQUES,
+    batch,
+    expected,
+    make_engine,
+    step_events,
+)
 from tests.checks import Book, check, follow, judge, push, row_tuples
 from tests.strategies import large_cases, migrating_cases, small_cases
 
@@ -111,6 +120,13 @@ def test_results_that_are_held_back_come_after_all_that_the_old_plan_makes(case,
 @few(0.4)
 def test_demoted_keys_are_filled_again(case):
     """Keys made holes at any moment come back when they are asked for."""
+    check(case)
+
+
+@given(cases(hands=60, migrations=15, restarts=5, techniques=ANY_TECHNIQUE))
+@few(0.4)
+def test_a_user_may_promote_and_demote_at_any_moment(case):
+    """Whatever is probed, promoted and demoted by hand, whatever the technique, the feedback and the windows."""
     check(case)
 
 

@@ -200,6 +200,14 @@ def test_what_a_migration_tells_is_described():
     assert [name for name in vars(eddy.Boxes) if not name.startswith("_") and f"`{name}" not in page] == []
 
 
+def test_what_a_stair_can_do_is_described():
+    """Every public name of a view, and of what it gives."""
+    names = [
+        name for kind in (eddy.StairView, eddy.Entries) for name in vars(kind) if not name.startswith("_")
+    ]
+    assert missing(names, PAGES["docs/stairs.md"]) == []
+
+
 def test_what_feedback_tells_is_described():
     """Every policy with its options, every field of its statistics, and all that a policy may say."""
     page = PAGES["docs/feedback.md"]

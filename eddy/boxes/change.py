@@ -12,6 +12,7 @@ from eddy.boxes.history import History, Int64s, Pushed
 from eddy.errors import EddyError, PolicyWarning
 from eddy.faults import warn
 from eddy.shown import shown
+from policies.migration.base import State
 
 R_co = TypeVar("R_co", covariant=True)
 R = TypeVar("R")
@@ -141,6 +142,12 @@ class BoxChange(Generic[R]):
         new.drain()
         self.see()
         self.boxed, self.adopted = None, new.box
+
+    def demote(self) -> NoReturn:
+        self._refuse()
+
+    def promote(self, state: State) -> NoReturn:
+        self._refuse()
 
     def shift(self) -> NoReturn:
         self._refuse()

@@ -12,6 +12,7 @@ from eddy.engine import pushing
 from eddy.engine.build import build, started, steered
 from eddy.engine.doors import alone, asked, check_ready
 from eddy.engine.options import checked, given, reloaded, thread_count
+from eddy.engine.stair import StairView
 from eddy.errors import BatchError, EddyError, PlanError
 from eddy.inspect.collect import statistics_of
 from eddy.inspect.explain import explain
@@ -304,6 +305,15 @@ class Eddy:
         Its fan-outs are sampled when they are asked for, from the rows as they are then.
         """
         return self._state.steering.watch.view(self.pinned)
+
+    @asked
+    def stair(self, streams: str | Iterable[str], by: str | None = None) -> StairView:
+        """The STAIR of these streams in the current plan, `engine.stair("A B")`, to be probed, promoted and demoted.
+
+        `engine.stair("A")` is that of the rows of one stream. Where the plan has several of the same streams, ``by``
+        says which: the column that it is keyed by. PlanError, which names those there are, if the plan has none.
+        """
+        return StairView(self._state, streams, by)
 
     @asked
     def explain(self) -> str:

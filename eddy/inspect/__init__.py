@@ -1,6 +1,6 @@
 """Inspection: statistics, explanations, and why rows gave a result or none.
 
-Collecting statistics, `explain`, `why_not`, and the history of events that it needs.
+Collecting statistics, `explain`, `why_not`, and the history of events that it needs; what a STAIR holds.
 
-May import: values, query, plan, intake, store, feedback, router.
+May import: values, query, plan, intake, store, feedback, router, results.
 """

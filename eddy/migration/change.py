@@ -21,6 +21,7 @@ from eddy.store.row_numbers import RowNumbers
 from eddy.tracks.track import Track
 from policies.migration.base import State
 from stairs import Stair
+from stairs.transform import demote_all
 
 
 @define(eq=False)
@@ -63,6 +64,15 @@ class Change:
         self.chronicle.count(self._router)
 
     # -- starting --------------------------------------------------------------------------------------------------
+
+    def demote(self) -> None:
+        router = self._router
+        if not isinstance(router, Router) or not router.alone:
+            return  # what a plan makes beside another cannot be made again from the rows
+        kept = set(router.compiler.compile(self.plan).stairs)
+        for wanted, stair in reversed(router.stairs.items()):
+            if wanted not in kept:
+                self.chronicle.demoted += demote_all(stair)
 
     def shift(self) -> list[State]:
         created, dropped = self._router.install(self.plan, fresh=False)
@@ -144,6 +154,11 @@ class Change:
     def expire(self) -> None:
         if isinstance(self._router, Router):
             expire(self._router, self._rows.lows.tolist())
+
+    def promote(self, state: State) -> None:
+        before = self._router.composites_built
+        state.promote_all()
+        self.chronicle.promoted += self._router.composites_built - before
 
     def compute(self, budget: int) -> None:
         if not isinstance(self._router, Router):

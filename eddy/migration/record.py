@@ -25,6 +25,10 @@ class Chronicle:
     ended: int | None = field(default=None, init=False)
     seconds: float = field(default=0.0, init=False)
     """Time spent in the calls of the technique."""
+    demoted: int = field(default=0, init=False)
+    """Composites that the technique has taken apart."""
+    promoted: int = field(default=0, init=False)
+    """Composites that it has put together entry by entry."""
     _held: int = field(default=0, init=False)
     _peak: int = field(default=0, init=False)
     _gap: int = field(default=0, init=False)
@@ -110,4 +114,6 @@ class Chronicle:
             longest_pause=self._pause,
             peak_bytes=self._peak,
             tracks=self._tracks,
+            entries_demoted=self.demoted,
+            entries_promoted=self.promoted,
         )

@@ -145,4 +145,6 @@ def _together(changes: Sequence[MigrationStatistics]) -> MigrationStatistics:
         longest_pause=max(change.longest_pause for change in changes),
         peak_bytes=sum(change.peak_bytes for change in changes),
         tracks=tuple(track for change in changes for track in change.tracks),
+        entries_demoted=sum(change.entries_demoted for change in changes),
+        entries_promoted=sum(change.entries_promoted for change in changes),
     )

@@ -51,7 +51,11 @@ class Box(Protocol):
 
 
 class Change(Protocol):
-    """A plan change under way. One of the first four starts it; whatever follows, results are exact."""
+    """A plan change under way. `shift`, `fork`, `split` or `box` starts it; whatever follows, results are exact."""
+
+    def demote(self) -> None:
+        """Before `shift`: take all composites of the old plan apart that the new one has no STAIR for, the largest
+        first. What is left of each are its parts in the STAIRs below, and the rows of its streams, in one copy."""
 
     def shift(self) -> Sequence[State]:
         """The new plan takes over. STAIRs that both plans have are kept; returns the others, which consist of holes,
@@ -116,6 +120,10 @@ class Change(Protocol):
     def expire(self) -> None:
         """Stop whatever goes on only for rows that have left their windows."""
 
+    def promote(self, state: State) -> None:
+        """After `shift`: put the composites of a STAIR of the new plan together entry by entry, those of the oldest
+        rows first (`State.promote_all`), and count them."""
+
     def compute(self, budget: int) -> None:
         """Complete the lowest STAIR that began empty, up to ``budget`` keys, newest rows first; a complete one takes
         work off the old plan."""
@@ -148,8 +156,8 @@ class Migration(ABC):
         return False
 
     def begin(self, change: Change) -> None:
-        """A plan is to be changed; another change may still be under way. One of the first four methods of ``change``
-        starts it; what is inherited is `shift`."""
+        """A plan is to be changed; another change may still be under way. `shift`, `fork`, `split` or `box` of
+        ``change`` starts it; what is inherited is `shift`."""
         change.shift()
 
     @abstractmethod

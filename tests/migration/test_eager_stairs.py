@@ -10,17 +10,51 @@ from tests.trace import Trace
 
 
 def test_t09_demote_and_promote():
-    """(r1, s1) and (r1, s2), demoted by S, leave one r1; promoted again they are both back, each once."""
+    """(r1, s1) and (r1, s2), demoted by S, leave one r1; promoted by S they are both back; then each result comes once.
+
+    First at two plan changes, which count what they take apart and put together; then by hand.
+    """
     trace = Trace("(R S) T", migration=EagerStairs())
     trace.add("r1 s1 s2")
-    assert trace.stair("RS").live == 2
+    assert stored(trace, "R S") == ["r1s1", "r1s2"]
     trace.migrate("(R T) S")
-    rows = {stream.name: stream.live for stream in trace.engine.statistics().streams}
-    assert rows == {"R": 1, "S": 2, "T": 0} and trace.stair("RT").live == 0
+    assert (trace.last.entries_demoted, trace.last.entries_promoted) == (2, 0)
+    assert stored(trace, "R") == ["r1"] and stored(trace, "R T") == []
     trace.migrate("(R S) T")
-    assert trace.stair("RS").live == 2 and trace.stair("RS").complete
+    assert (trace.last.entries_demoted, trace.last.entries_promoted) == (0, 2)
+    assert stored(trace, "R S") == ["r1s1", "r1s2"]
+
+    gone = trace.engine.stair("R S").demote(1, to="R")
+    assert words(trace, gone) == ["r1s1", "r1s2"] and words(trace, gone.part("R")) == ["r1"]
+    assert stored(trace, "R S") == [] and trace.engine.stair("R S").holes == 1
+    assert words(trace, trace.engine.stair("R").promote(1, to="R S")) == ["r1s1", "r1s2"]
+    assert stored(trace, "R S") == ["r1s1", "r1s2"] and trace.engine.stair("R S").complete
     assert trace.add("t1") == ["r1s1t1", "r1s2t1"]
     assert trace.add("r2") == ["r2s1t1", "r2s2t1"]
+    assert trace.engine.statistics().results == 4
+
+
+def test_t09_moving_state_computes_states_and_demotes_nothing():
+    """The same states come about under `MovingState`, but no entry is taken apart or put together by itself."""
+    trace = Trace("(R S) T", migration=MovingState())
+    trace.add("r1 s1 s2")
+    for plan in ["(R T) S", "(R S) T"]:
+        trace.migrate(plan)
+        assert (trace.last.entries_demoted, trace.last.entries_promoted) == (0, 0)
+    assert trace.last.composites_built == 2 and stored(trace, "R S") == ["r1s1", "r1s2"]
+
+
+def words(trace, entries):
+    """Entries of a STAIR as words, such as r1s1."""
+    return [
+        "".join(trace.labels[name][row] for name, row in zip(entries.streams, rows, strict=True))
+        for rows in entries.rows.tolist()
+    ]
+
+
+def stored(trace, streams):
+    """What the STAIR of some streams holds, as words."""
+    return words(trace, trace.engine.stair(streams).stored())
 
 
 def test_t09_promoted_entries_meet_later_partners():
@@ -47,6 +81,9 @@ def test_every_entry_at_the_change(plan):
         assert (trace.last.begun, trace.last.ended) == (48, 48)
         found.append([(stair.name, stair.live, stair.keys_filled) for stair in statistics.stairs])
         found[-1].append(trace.last.composites_built)
+        eager = isinstance(migration, EagerStairs)
+        assert trace.last.entries_promoted == (trace.last.composites_built if eager else 0)
+        assert (trace.last.entries_demoted > 0) == eager
         assert trace.last.keys_filled >= 7
     assert found[0] == found[1]
 

@@ -21,6 +21,7 @@ from eddy.compiling import ready
 from policies import Jisc
 from stairs.kernel import known
 from stairs.probe_kernels import ARRIVING, FILLING, SCAN_ARRIVING, SCAN_FILLING, join_for
+from tests.by_hand import views
 from tests.inside import Inside
 
 ROOT = Path(__file__).parents[2]
@@ -245,6 +246,9 @@ def exercise(query, batches, plans, joins="hash"):
         count += sum(len(part.to_pydict()) > 0 for part in engine.push_all(later, max_rows=7))
         for stair in engine.state.executor.stairs.values():
             stair.demote(np.unique(stair.carrier.keys(stair.carrier.low, stair.carrier.tail)))
+        for view in views(engine):
+            view.probe() if len(view.streams) == 1 else view.demote()
+            view.promote(budget=1)
         count += len(engine.push_all(batches(10 * turn + 9)))
         engine.statistics()
         engine.explain()

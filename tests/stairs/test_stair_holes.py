@@ -56,12 +56,12 @@ def test_inserts_to_a_hole_are_dropped_and_a_fill_brings_each_entry_once():
 
 
 def test_demoting_then_promoting_gives_the_same_entries_once():
-    """The trace T09 of the digest: r1 with s1 and s2, demoted, promoted, probed."""
+    """Two composites under one key and one under another: the first key is demoted, promoted, probed."""
     world = World((100, 100))
     world.batch([(0, 7), (1, 7), (1, 7), (0, 8), (1, 8)])
     stored = {key: entries(world.stair, key, world.marks) for key in (7, 8)}
     assert stored[7] == [(0, 0), (0, 1)]
-    world.stair.demote(keys_of(7))
+    assert world.stair.demote(keys_of(7)) == 2
     assert not world.stair.complete
     assert entries(world.stair, 7, world.marks) == [] and not world.stair.present(keys_of(7))[0]
     assert entries(world.stair, 8, world.marks) == stored[8]

@@ -30,7 +30,7 @@ def few(share):
     return settings(max_examples=max(3, int(base * share)))
 
 
-@given(small_cases(migrations=20, demotes=10, rejects=5, chunks=15), THREADS)
+@given(small_cases(migrations=20, demotes=10, hands=20, rejects=5, chunks=15), THREADS)
 @few(0.3)
 def test_each_push_gives_exactly_the_results_of_the_oracle(case, threads):
     """Whatever the join graph, the windows, the batches and the plan changes."""
