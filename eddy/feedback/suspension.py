@@ -161,14 +161,16 @@ class Suspension:
         if self._loaded:
             self._end_loading()
         for halt in track.halts:
-            halt.visits = ()
+            halt.visits = halt.additions = ()
         plain = compile_program(track.halts)
         for unit in self.units:
             if unit.state is not None:
                 unit.state.suspended = partial(self.hidden, unit)
             elif unit.stair is not None:
                 unit.stair.forewarned = lambda: self._release.make_way(self.units)
-                unit.halt.visits = self.visits.visit(unit) if unit.edges else ()
+                if unit.edges:
+                    *unit.halt.visits, revive = self.visits.visit(unit)
+                    unit.halt.additions = (revive,)
         # Rows of other streams can be found from the beginning, as those of streams that are visited before.
         self._visited = frozenset(s for s, unit in self._rows.items() if unit.edges)
         steps: list[Halt | Visit] = []

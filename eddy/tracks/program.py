@@ -139,4 +139,6 @@ def compile_program(schedule: Sequence[Halt | Visit]) -> Program:
             add(halt, None, LINK)
             if halt.mirror is not None:
                 add(halt, None, ASK)
+        for visit in halt.additions:
+            add(halt, None, ASK, visit.source, visit.target, visit.kind, call=visit.assist)
     return Program(np.array(rows, np.int64), sources, last)
