@@ -65,7 +65,7 @@ def test_counters_go_on_after_every_technique(technique):
 # -- found by trying ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("policy", [TIRELESS], ids=str)
+@pytest.mark.parametrize("policy", [TIRELESS, Mns(restraint=False, pairs=True)], ids=str)
 def test_what_comes_back_is_linked_behind_what_its_batch_brings(policy):
     """Composites that come back are stored behind those of the batch, but were linked before them: their chain did not
     run from the newest entry to the oldest, and they were lost with the first of the batch that left the ring."""
