@@ -131,6 +131,7 @@ class Guarded(Feedback):
         self.policy = policy
         self.watches = policy.watches  # type: ignore[misc]
         self._faults = faults
+        self.pairs = self._ask(lambda: bool(policy.pairs), False)
 
     def _ask(self, ask: Callable[[], T], otherwise: T) -> T:
         try:

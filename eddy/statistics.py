@@ -123,6 +123,12 @@ class FeedbackStatistics:
     waiting: int
     composites_suspended: int
     composites_resumed: int
+    pairs_suppressed: int
+    """Composites that were not stored, since nothing had what both their sides need together."""
+    pairs_restored: int
+    """Composites that were made since something has come under a key of these."""
+    keys_noted: int
+    """Keys under which pairs are suppressed now."""
     composites_avoided: int
     """Estimated, for the STAIRs of the current plan. Of two streams: by the rows in the windows that match now, those
     that wait included. Of more: as if rows that wait had as many partners as others."""

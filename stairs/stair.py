@@ -11,7 +11,7 @@ from stairs.begin_kernels import AGES, SPARE
 from stairs.hole_kernels import present, unlink
 from stairs.holes import Holes, Keys
 from stairs.key_kernels import append_rows, link, read_component_keys
-from stairs.layout import AGES_AT, HOLES, LIMIT, NEXT, USUAL
+from stairs.layout import AGES_AT, BASE, FIRST_AGE, HOLES, LAST_AGE, LIMIT, LOW, NEXT, TAIL, USUAL
 from stairs.lowlevel.address import address_of
 from stairs.ring import Ring, power_of_two
 from stairs.ring_kernels import count_live, reclaim, refresh_heads
@@ -133,6 +133,12 @@ class Stair(Ring):
         """Make every key a hole that the carrying leaf has a row for now (the STAIR is empty)."""
         self.resize(self.slots_to_open)
         self.fill_later(self.prospect())
+
+    def reopen(self) -> None:
+        """Between batches: forget every entry, and make every key a hole that the carrying leaf has a row for."""
+        self.meta[LOW] = self.meta[BASE] = self.meta[TAIL]
+        self.meta[FIRST_AGE] = self.meta[LAST_AGE]
+        self.open()
 
     def prospect(self) -> Holes:
         """Every key that the carrying leaf has a row for now, as a hole."""

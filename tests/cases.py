@@ -62,6 +62,7 @@ FEEDBACK = [
     Mns(restraint=False),
     Mns(detect="bloom", restraint=False),
     Mns(1, "bloom", False),
+    Mns(restraint=False, pairs=True),
 ]
 """Every feedback policy, with all that changes what it does."""
 

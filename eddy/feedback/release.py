@@ -13,6 +13,13 @@ from eddy.store.stream import NONE
 from eddy.tracks.moment import Marks, Moment
 
 
+def dissolve(units: Sequence[Unit]) -> None:
+    """Suppress no pair any longer: where some are suppressed the STAIR consists of holes."""
+    for unit in units:
+        if unit.suppression is not None:
+            unit.suppression.dissolve()
+
+
 class Release:
     """Finds what waits, in blacklists or to be judged anew, and lets it come back."""
 
@@ -29,6 +36,7 @@ class Release:
 
     def free_composites(self, units: Sequence[Unit]) -> None:
         """Let no composite wait any longer: they are stored, and joined with all that is there."""
+        dissolve(units)
         for unit in units:
             for edge in unit.edges if unit.stair is not None else ():
                 if edge.blacklist.waiting:

@@ -72,7 +72,7 @@ class Restraint:
             self._filled = self._batches >= FILLING or bool((lows >= self._seen).all())
         released, awake = [], []
         for unit in units:
-            for edge in unit.edges:
+            for edge in unit.watched:
                 if edge.resting > 0:
                     edge.resting -= 1
                     if edge.resting == 0:
@@ -80,7 +80,7 @@ class Restraint:
                 else:
                     edge.batches += 1
                     awake.append((unit, edge))
-                if edge.resting and edge.blacklist.waiting:
+                if edge.resting and edge.blacklist.waiting and edge is not unit.suppression:
                     released.append((unit, edge))
         if awake and _is_round(max(edge.batches for _, edge in awake)):
             self._review_due(awake)
@@ -99,7 +99,7 @@ class Restraint:
     def _review_due(self, awake: Sequence[tuple[Unit, Edge]]) -> None:
         """Review the edges for which it is time: all that are awake, if together they plainly do not pay."""
         for unit, edge in awake:
-            edge.worth = unit.worth(self._payoff.price)
+            edge.worth = unit.worth(self._payoff.price, edge is unit.suppression)
         spent = sum(edge.seconds for _, edge in awake)
         plain = spent > PLAINLY * sum(edge.failed * edge.worth for _, edge in awake)
         plain &= sum(edge.judged for _, edge in awake) >= ENOUGH

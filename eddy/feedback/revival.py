@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,8 +26,10 @@ class Revival:
     an event of the batch would have had a partner all the time.
     """
 
-    def __init__(self, router: Host) -> None:
+    def __init__(self, router: Host, suppress: Callable[[Stair, int, Marks], None]) -> None:
         self._router, self._prober = router, router.prober
+        self._suppress = suppress
+        """Told of a STAIR, the first of its newest entries, and marks: those go that are of no use."""
 
     def rows(self, unit: Unit, rows: NDArray[np.int32], marks: Marks) -> None:
         """Rows of a stream can be found again."""
@@ -113,5 +117,7 @@ class Revival:
                 rekey(halt.recipe, halt.out, first, last)
             else:
                 rekey_by(recipe, halt.out.state, first, last)
+            self._suppress(halt.stair, first, marks)
+            last = halt.out.tail
             halt.stair.insert(first, last)
         return first, last

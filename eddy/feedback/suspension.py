@@ -18,7 +18,7 @@ from eddy.feedback.dropped import Dropped
 from eddy.feedback.edge import Edge
 from eddy.feedback.host import Host
 from eddy.feedback.payoff import Payoff
-from eddy.feedback.release import Release
+from eddy.feedback.release import Release, dissolve
 from eddy.feedback.restraint import Restraint
 from eddy.feedback.stored_rows import suspend_stored
 from eddy.feedback.unit import Tally, Unit
@@ -154,26 +154,31 @@ class Suspension:
         if alone:
             self.units, schedule = Designer(self.policy, self.router.binder, track).design()
         assert self.units or not self.visits.pending
-        self._edges = [edge for unit in self.units for edge in unit.edges]
+        self._edges = [edge for unit in self.units for edge in unit.watched]
         self._rows = {unit.streams[0]: unit for unit in self.units if unit.state is not None}
         self.visits.use(self.units)
         self._restraint.begin(self.units)
         if self._loaded:
             self._end_loading()
         for halt in track.halts:
-            halt.visits = ()
+            halt.visits = halt.additions = ()
         plain = compile_program(track.halts)
         for unit in self.units:
             if unit.state is not None:
                 unit.state.suspended = partial(self.hidden, unit)
             elif unit.stair is not None:
                 unit.stair.forewarned = lambda: self._release.make_way(self.units)
-                unit.halt.visits = self.visits.visit(unit) if unit.edges else ()
+                if unit.watched:
+                    *unit.halt.visits, revive = self.visits.visit(unit)
+                    unit.halt.additions = (revive,)
         # Rows of other streams can be found from the beginning, as those of streams that are visited before.
         self._visited = frozenset(s for s, unit in self._rows.items() if unit.edges)
         steps: list[Halt | Visit] = []
+        composites = {id(unit.halt): unit for unit in self.units if unit.state is None}
         for item in schedule:
             if isinstance(item, Halt):
+                if id(item) in composites:
+                    steps += self.visits.restore(composites[id(item)])
                 steps.append(item)
             elif item.edges or item.streams in self.visits.pending:
                 steps += self.visits.visit(item)
@@ -181,14 +186,15 @@ class Suspension:
 
     def put_by(self) -> None:
         """Remember the rows that wait, apart from what they wait for, and what was counted."""
+        dissolve(self.units)
         for unit in self.units:
             if unit.state is not None:
                 rows = self.suspended(unit)
                 unit.state.suspended = partial(np.copy, self.hidden(unit))
                 if len(rows):
                     self.visits.pending[unit.streams] = rows.reshape(-1, 1)
-            unit.edges = []
             self.former.setdefault(unit.streams, Tally()).add(unit)
+            unit.edges, unit.suppression = [], None
         self.units, self._edges = [], []
 
     def suspended(self, unit: Unit, marks: NDArray[np.int32] | None = None) -> NDArray[np.int32]:
@@ -231,7 +237,7 @@ class Suspension:
 
     def _wake_up(self) -> None:
         for unit in self.units:
-            for edge in unit.edges:
+            for edge in unit.watched:
                 edge.resting -= self._slept
                 if edge.resting == 0:
                     self._restraint.rested(unit, edge)
@@ -279,3 +285,6 @@ class Suspension:
             if self.visits.pending:
                 self.prepare()
             self._release.free_rows(self.units)
+            for unit in self.units:  # two plans may run from now on, and for these no STAIR has holes
+                if unit.stair is not None and unit.suppression is not None:
+                    unit.stair.fill()

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from eddy.feedback.blacklist import Rows
 from eddy.feedback.edge import Edge, counter
 from eddy.feedback.payoff import MANY
+from eddy.feedback.suppression import Suppression
 from eddy.plan.compiler import Streams
 from eddy.store.stream import StreamState
 from eddy.tracks.binding import Halt, Hop, Recipe
@@ -40,8 +41,14 @@ class Tally:
     arrived: int = 0
     suspended: int = 0
     resumed: int = 0
+    suppressed: int = 0
+    """Of composites: those that were not stored."""
+    restored: int = 0
+    """Those that were made after all, under the keys of some of these."""
 
     def add(self, other: Unit) -> None:
+        self.suppressed += other.suppressed
+        self.restored += other.restored
         self.arrived += other.arrived
         self.suspended += other.suspended
         self.resumed += other.resumed
@@ -61,6 +68,8 @@ class Unit:
     recipe: Recipe = None
     """How composites get their key."""
     edges: list[Edge] = field(factory=list, init=False)
+    suppression: Suppression | None = field(default=None, init=False)
+    """Of composites: by what they are not even stored."""
     above: Unit | None = field(default=None, init=False)
     """What it makes with its sibling."""
     path: list[tuple[Halt, Hop, NDArray[Any] | None]] = field(factory=list, init=False)
@@ -126,10 +135,25 @@ class Unit:
             self.record.leaves, self.record.leaf_count = leaves.ctypes.data, len(leaves)
         return self._leaves[1]
 
+    @property
+    def suppressed(self) -> int:
+        """Composites so far that were not stored."""
+        return 0 if self.suppression is None else self.suppression.suspended
+
+    @property
+    def restored(self) -> int:
+        """Those that were made after all, under the keys of some of these."""
+        return 0 if self.suppression is None else self.suppression.resumed
+
+    @property
+    def watched(self) -> list[Edge]:
+        """Its edges, and the suppression."""
+        return self.edges if self.suppression is None else [*self.edges, self.suppression]
+
     def tell(self) -> None:
-        """Let kernels know of its edges."""
-        self.addresses = np.array([edge.address for edge in self.edges], np.int64)
-        self.record.edges, self.record.edge_count = self.addresses.ctypes.data, len(self.edges)
+        """Let kernels know what its time is charged to."""
+        self.addresses = np.array([edge.address for edge in self.watched], np.int64)
+        self.record.edges, self.record.edge_count = self.addresses.ctypes.data, len(self.addresses)
 
     def make_place(self, count: int) -> None:
         """Have room for ``count`` entries that are woken; those that are there already stay."""
@@ -139,10 +163,11 @@ class Unit:
         self.woken = grown
         self.record.woken, self.record.woken_room = grown.ctypes.data, len(grown)
 
-    def worth(self, price: float) -> float:
-        """Seconds that an entry takes which can be found, where an event takes ``price`` seconds."""
+    def worth(self, price: float, alone: bool = False) -> float:
+        """Seconds that an entry takes which can be found, where an event takes ``price`` seconds. ``alone``: without
+        what it makes."""
         own = ROW if self.state is not None else self.weight * self.dearness
-        if self.above is None:
+        if self.above is None or alone:
             return price * own
         if self.partners is None:
             self._see()

@@ -22,14 +22,16 @@ from eddy.feedback.blacklist import Rows
 from eddy.feedback.edge import BLOCK, NANO, Edge, Marks
 from eddy.feedback.host import Host
 from eddy.feedback.revival import Revival
+from eddy.feedback.suppression import Suppression
 from eddy.feedback.unit import MILLION, Unit
 from eddy.intake.intake import Part
 from eddy.plan.compiler import Streams
 from eddy.tracks.binding import Halt, Hop
 from eddy.tracks.program import Visit
-from stairs import Ring
+from stairs import Ring, Stair
 from stairs.begin_kernels import STAIR, TABLE, begin_rings
 from stairs.feedback import visit_layout as layout
+from stairs.feedback.suppression_kernels import suppress_at
 from stairs.feedback.visit_ends_kernels import begin_visits, end_visits
 from stairs.feedback.visit_kernels import run_visits
 from stairs.lowlevel import struct
@@ -60,7 +62,8 @@ class Visits:
 
     def __init__(self, router: Host) -> None:
         self._moment, self._nested = router.moment, router.binder.nested
-        self.revival = Revival(router)
+        self._prober = router.prober
+        self.revival = Revival(router, self._suppress_revived)
         self.seconds = 0.0
         """Time spent on judging, waking and bringing back."""
         self.pending: dict[Streams, Rows] = {}
@@ -80,6 +83,16 @@ class Visits:
         """Visit these from now on."""
         self._units = {unit.streams: unit for unit in units}
         self._edges = [edge for unit in units for edge in unit.edges]
+        self._suppressions = {
+            unit.stair: unit.suppression
+            for unit in units
+            if unit.stair is not None and unit.suppression is not None
+        }
+        self._suppressed = np.array(
+            [(stair.address, edge.address) for stair, edge in self._suppressions.items()], np.int64
+        ).reshape(-1, 2)
+        self._work.suppressions = self._suppressed.ctypes.data
+        self._work.suppression_count = len(self._suppressed)
         lists = [edge.blacklist for edge in self._edges]
         self._blacklists = np.array(
             [(STAIR, blacklist.address, blacklist.streams.ctypes.data) for blacklist in lists], np.int64
@@ -91,7 +104,7 @@ class Visits:
         self._edges_at = np.array([edge.address for edge in self._edges], np.int64)
         for unit in units:
             unit.tell()
-        for edge in self._edges:
+        for edge in (*self._edges, *self._suppressions.values()):
             if len(edge.opposite) == 1:
                 edge.record.opposite = self._units[edge.opposite].address
         self._width = max((len(unit.streams) for unit in units), default=1)
@@ -119,7 +132,7 @@ class Visits:
         """A batch is about to begin; ``whole``: no STAIR has holes."""
         if not (whole and self._told):
             self._work.complete, self._told = whole, whole
-            for edge in self._edges:
+            for edge in (*self._edges, *self._suppressions.values()):
                 edge.prepare(whole)
         versions = [unit.state.version for unit in self._streams if unit.state is not None]
         if versions != self._versions:
@@ -134,6 +147,8 @@ class Visits:
             self._edges[at].blacklist.make_room(floor)
             at = begin_rings(table, at + 1, lows, counts, floor)
         begin_visits(self._at, self._edges_at, lows, counts)
+        for suppression in self._suppressions.values():
+            suppression.begin(lows, counts)
 
     def take(self, parts: Sequence[Part]) -> None:
         """The rows of the batch; what is to be judged anew comes with them."""
@@ -157,10 +172,14 @@ class Visits:
     ) -> int:
         """`stairs.program_kernels.run` with visits."""
         seen = marks if len(marks) else self._moment.floor
-        reached: int = run_visits(
-            program, at, stop, results, seen, *rest, struct.address(self._work), self._moment.newest
-        )
-        return reached
+        while True:
+            at = run_visits(
+                program, at, stop, results, seen, *rest, struct.address(self._work), self._moment.newest
+            )
+            if not self._work.short:
+                return at
+            (short,) = (edge for edge in self._suppressions.values() if edge.address == self._work.short)
+            self._work.short = self._suppress(short)
 
     def judge_anew(self, unit: Unit, rows: Rows) -> None:
         """Let entries be judged by all edges when their node is next visited."""
@@ -189,7 +208,18 @@ class Visits:
         back, link = (Visit(_never, kind, at) for kind in (layout.RETURN, layout.LINK))
         revive = Visit(partial(self._revive, unit), layout.REVIVE, at)
         new = [take, *judges, link] if unit.edges else []
+        if unit.suppression is not None:
+            call = partial(self._suppress, unit.suppression)
+            wakes.insert(0, Visit(call, layout.SUPPRESS, at, unit.suppression.address))
         return [*wakes, retake, *judges, back, *new, revive, *self._carries(unit)]
+
+    def restore(self, unit: Unit) -> list[Visit]:
+        """Before a batch's composites of a node are made: see what is to be restored there."""
+        suppression = unit.suppression
+        if suppression is None:
+            return []
+        call = partial(self._restore, unit, suppression)
+        return [Visit(call, layout.RESTORE, unit.address, suppression.address)]
 
     def _carries(self, unit: Unit) -> list[Visit]:
         """For composites, of which few come back, `Revival` does it, and for rows that several STAIRs want."""
@@ -213,6 +243,8 @@ class Visits:
             if recipe is not None:
                 record.recipe, record.recipe_count = recipe.ctypes.data, len(recipe)
             record.verified, record.verified_count = verified.ctypes.data, len(verified)
+            suppression = None if halt.stair is None else self._suppressions.get(halt.stair)
+            record.suppression = 0 if suppression is None else suppression.address
             step = Step(source, halt, hop, recipe, verified, record)
             call = partial(self._carry, step)
             carries.append(Visit(call, layout.CARRY, unit.address, step.address))
@@ -247,6 +279,10 @@ class Visits:
             return 0
         past = np.vstack((self._now, self._moment.newest.astype(np.int32)))
         if unit.state is None:
+            if unit.suppression is not None:
+                unit.resumed += len(woken)
+                woken = unit.suppression.not_noted(woken)
+                unit.resumed -= len(woken)
             self.revival.composites(unit, woken, past)
         else:
             self.revival.rows(unit, woken[:, 0], past)
@@ -254,6 +290,9 @@ class Visits:
 
     def _carry(self, step: Step) -> int:
         work, out = self._work, step.halt.out
+        if work.resumed == 2:
+            assert step.halt.stair is not None
+            return self._suppress(self._suppressions[step.halt.stair])
         if work.resumed:
             out.grow()
             return 0
@@ -262,6 +301,41 @@ class Visits:
             step.halt, step.hop, step.recipe, step.source, start, stop, self._past
         )
         work.carried = out.address
+        return 1
+
+    # -- pairs that are not stored ---------------------------------------------------------------------------------
+
+    def _suppress(self, suppression: Suppression) -> int:
+        """Make the room that a kernel has found missing."""
+        if self._work.lacked >= 0:
+            suppression.blacklist.make_place(int(self._work.lacked))
+            return 0
+        return self._make_space(int(self._work.entered))
+
+    def _suppress_revived(self, stair: Stair, first: int, marks: Marks) -> None:
+        """What has come back has made entries of a STAIR, from ``first`` on: they go unless something matches them."""
+        suppression = self._suppressions.get(stair)
+        while suppression is not None and suppression.record.awake + suppression.noted:
+            at = suppression.address, struct.address(self._work), stair.address
+            if suppress_at(*at, marks, first) >= 0:
+                return
+            self._suppress(suppression)
+
+    def _restore(self, unit: Unit, suppression: Suppression) -> int:
+        """Make all pairs under keys that something has now; they come back like what has waited."""
+        count = int(self._work.restored)
+        if count < 0:
+            return self._make_space(int(self._work.entered))
+        past = np.vstack((self._now, self._moment.newest.astype(np.int32)))
+        keys, rows = suppression.pairs(self._wishes[:count], self._prober, past)
+        for edge in unit.edges:
+            unit.resumed += suppression.take_out(edge.blacklist, keys)
+        unit.suspended += len(rows)
+        there = int(unit.record.woken_count)
+        if there + len(rows) > unit.record.woken_room:
+            unit.make_place(there + len(rows))
+        unit.woken[there : there + len(rows)] = rows
+        unit.record.woken_count = there + len(rows)
         return 1
 
     @property

@@ -17,6 +17,7 @@ from eddy.feedback.blacklist import Blacklist
 from eddy.feedback.edge import Edge
 from eddy.feedback.payoff import DEAR, partners, weight
 from eddy.feedback.presence import Anything, Filtered, Paired, PairLeaves, Parted, Presence, Whole, recipe_of
+from eddy.feedback.suppression import Side, Suppression
 from eddy.feedback.unit import Unit
 from eddy.plan.compiler import Compiler, Key, StairId, Streams
 from eddy.plan.orderings import Orderings
@@ -110,6 +111,7 @@ class Designer:
         wanted = frozenset(s for edge in edges for s in edge.opposite)
         for unit in self.units:
             if wanted.issuperset(unit.streams):
+                unit.suppression = None
                 unit.edges = [edge for edge in unit.edges if edge.static]
 
     def _orderings(self) -> Schedule:
@@ -168,6 +170,8 @@ class Designer:
                     (halt, hop, recipe_of(halt.recipe) if isinstance(halt.recipe, list) else None)
                 )
                 below = ancestor
+            if isinstance(node, Join) and above[0][1] is not None and self.policy.pairs:
+                unit.suppression = self._suppression(unit, node, above[0][1])
             # With its sibling it meets at once, and where nothing matches nothing is made.
             for _, opposite in above[1:]:
                 if opposite is not None:
@@ -202,6 +206,31 @@ class Designer:
         blacklist = Blacklist(name, unit.streams)
         static = self.binder.compiler.static.issuperset(opposite)
         unit.edges.append(Edge(unit.streams, opposite, classes, presence, blacklist, static))
+
+    def _suppression(self, unit: Unit, node: Join, opposite: Streams) -> Suppression | None:
+        """Which composites of a node are not stored for want of what they meet next: those that are found wanting by
+        attributes of both sides together. (By those of one side that side waits.)"""
+        compiler, stair = self.binder.compiler, unit.stair
+        classes = compiler.shared(unit.streams, opposite)
+        parts = [compiler.shared(self._numbers(side), opposite) for side in (node.left, node.right)]
+        if stair is None or any(set(part) == set(classes) for part in parts):
+            return None
+        sides = []
+        for hop in unit.halt.hops:
+            streams = hop.step.source.streams
+            key = Key(compiler.shared(streams, opposite))
+            recipes = (recipe_of(self.binder.parts(key, of)) for of in (streams, opposite))
+            assert isinstance(hop.source, Stair)
+            sides.append(Side(hop, hop.source, *recipes))
+        return Suppression(
+            unit.streams,
+            opposite,
+            classes,
+            self._presence(unit.streams, opposite, classes),
+            Blacklist(f"{self._name(unit.streams)} for {self._name(opposite)}", ()),
+            sides=sides,
+            stair=stair,
+        )
 
     def _name(self, streams: Streams) -> str:
         return " ".join(self.binder.compiler.names[s] for s in streams)

@@ -9,7 +9,7 @@ from eddy.plan.difference_plan import Subtractions
 from eddy.plan.orderings import Orderings, show_visit
 from eddy.plan.plan import Join, Leaf, Node, Plan
 from eddy.query.query import Query
-from eddy.statistics import EdgeStatistics, StairStatistics, Statistics, StreamStatistics
+from eddy.statistics import EdgeStatistics, FeedbackStatistics, StairStatistics, Statistics, StreamStatistics
 
 
 def key_text(query: Query, key: Key) -> str:
@@ -60,6 +60,7 @@ def explain(
     lines += steps
     if statistics.feedback is not None:
         lines += _edges(statistics.feedback.edges)
+        lines += _pairs(statistics.feedback)
     return "\n".join(lines)
 
 
@@ -99,6 +100,16 @@ def _edges(edges: Sequence[EdgeStatistics]) -> list[str]:
             f"nothing waits in {_count(len(others), 'other blacklist' if lines else 'blacklist')}{rests}"
         )
     return lines
+
+
+def _pairs(feedback: FeedbackStatistics) -> list[str]:
+    """Pairs that were not stored, if there are any."""
+    if not feedback.pairs_suppressed:
+        return []
+    noted = _count(feedback.keys_noted, "key")
+    return [
+        f"{_count(feedback.pairs_suppressed, 'pair')} suppressed, {feedback.pairs_restored:,} restored, {noted} noted"
+    ]
 
 
 def _edge(edge: EdgeStatistics) -> str:

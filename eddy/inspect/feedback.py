@@ -56,7 +56,7 @@ def feedback_statistics_of(
         if unit.state is not None
     }
     size = sum(
-        edge.blacklist.nbytes + edge.presence.nbytes for unit in suspension.units for edge in unit.edges
+        edge.blacklist.nbytes + edge.presence.nbytes for unit in suspension.units for edge in unit.watched
     )
     avoided, spared = _spared(suspension, waiting, lows, counts)
     suspended, resumed = (sum(getattr(unit, what) for unit in rows) for what in ("suspended", "resumed"))
@@ -68,6 +68,9 @@ def feedback_statistics_of(
         waiting=sum(waiting.values()),
         composites_suspended=sum(unit.suspended for unit in composites),
         composites_resumed=sum(unit.resumed for unit in composites),
+        pairs_suppressed=sum(unit.suppressed for unit in composites),
+        pairs_restored=sum(unit.restored for unit in composites),
+        keys_noted=sum(unit.suppression.keys for unit in suspension.units if unit.suppression is not None),
         composites_avoided=avoided,
         bytes=size,
         bytes_saved=spared - size,
@@ -116,7 +119,8 @@ def _spared(suspension: Suspension, waiting: dict[int, int], lows: Longs, counts
         else:
             shares = [max(int(live[s]) - waiting.get(s, 0), 1) / int(live[s]) for s in unit.streams]
             more = 1 / float(np.prod(shares)) - 1
-            spared, missing = unit.made * more + unit.suspended - unit.resumed, here * more + suspended
+            spared = unit.made * more + unit.suspended - unit.resumed + unit.suppressed - unit.restored
+            missing = here * more + suspended
         made += max(0.0, spared)
         size += max(0.0, missing) * 2 * 4 * (1 + ROWS + len(unit.streams))  # with bucket heads
     return int(made), int(size)

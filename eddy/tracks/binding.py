@@ -81,6 +81,9 @@ class Halt:
     """A STAIR beside ``stair`` that gets the same entries."""
     visits: Sequence[Any] = ()
     """What is done with the entries of a batch before they are stored: see `eddy.tracks.program.Visit`."""
+    additions: Sequence[Any] = ()
+    """What is done afterwards, and may store more: chains run from the newest entry to the oldest, so what comes later
+    is linked later."""
 
 
 class Binder:

@@ -144,5 +144,7 @@ def compile_program(schedule: Sequence[Halt | Visit]) -> Program:
             add(halt, None, LINK, out)
             if halt.mirror is not None:
                 add(halt, None, ASK, out)
+        for visit in halt.additions:
+            add(halt, None, ASK, out, visit.source, visit.target, visit.kind, call=visit.assist)
     table = np.frombuffer(b"".join(rows), np.int64).reshape(-1, INSTRUCTION)
     return Program(table.copy(), sources, last)

@@ -57,6 +57,9 @@ class Feedback(ABC):
     literal: bool = False
     """It is the scheme as its paper prints it, which an engine refuses: `eddy.AsPrinted` runs it."""
 
+    pairs: bool = False
+    """Whether a join makes no pairs that nothing matches by attributes of both sides together."""
+
     @property
     def filters(self) -> bool:
         """Whether to look for a part of a key in a Bloom filter, which is small and may take one for another."""

@@ -27,7 +27,11 @@ class Mns(Feedback):
 
     Departures from the paper, which loses results as printed: at every join only one side waits; what is suspended is
     known by its values, and lives as long as anything waits for them; what comes back is processed like an arrival,
-    and may wake others. Components that lie on both sides of a join (Type II) are not judged together.
+    and may wake others.
+
+    ``pairs=True`` judges components on both sides of a join together (Type II): a composite is not stored while
+    nothing that it meets next has its key. Only the key is noted, and when something with it comes all composites with
+    it are made. Nothing is marked: neither side is kept from other partners.
 
     ``detect="bloom"`` looks for parts of a key in Bloom filters instead of leaves and directories: they take a tenth of
     the space of directories, and miss some of what could wait.
@@ -44,6 +48,7 @@ class Mns(Feedback):
     detect: str = field(default="exact", validator=one_of(("exact", "bloom")))
     restraint: bool = field(default=True, validator=truth())
     literal: bool = field(default=False, validator=truth())
+    pairs: bool = field(default=False, validator=truth())
 
     @property
     def filters(self) -> bool:

@@ -9,7 +9,8 @@ from numba import carray
 from stairs.feedback.hiding_kernels import reveal
 from stairs.feedback.judging_kernels import recipe_at
 from stairs.feedback.recipe_kernels import record_at, rekey_by
-from stairs.feedback.visit_layout import BY_THE_CALLER, VERIFIED, Step, Unit, Verified, Work
+from stairs.feedback.suppression_kernels import suppress
+from stairs.feedback.visit_layout import BY_THE_CALLER, VERIFIED, Step, Unit, Verified, Work, edge_at
 from stairs.feedback.waiting_kernels import copy_rows
 from stairs.kernel import kernel
 from stairs.key_kernels import link
@@ -95,15 +96,20 @@ def carry(step, work, newest, waiting):
     if work.resumed == 0:
         cursor[0], cursor[1], cursor[2], cursor[3] = work.start, work.stop, 0, 0
         work.first, work.resumed = out[3][TAIL], 1
-    if step.nested != 0:
-        done = SCAN_FILLING(source, target, out, place, streams, marks, cursor, waiting)
-    else:
-        done = FILLING(source, target, out, place, streams, marks, cursor, waiting)
-    if done == 0:
-        return 0
+    if work.resumed == 1:
+        if step.nested != 0:
+            done = SCAN_FILLING(source, target, out, place, streams, marks, cursor, waiting)
+        else:
+            done = FILLING(source, target, out, place, streams, marks, cursor, waiting)
+        if done == 0:
+            return 0
+        if step.verified_count > 0:
+            keep_verified(out, work.first, carray(pointer(step.verified), (step.verified_count,), VERIFIED))
+    if step.suppression != 0:
+        work.resumed = 2
+        if suppress(edge_at(step.suppression), work, marks, step.out, work.first) < 0:
+            return 0
     work.resumed = 0
-    if step.verified_count > 0:
-        keep_verified(out, work.first, carray(pointer(step.verified), (step.verified_count,), VERIFIED))
     work.carried, work.start, work.stop = step.out, work.first, out[3][TAIL]
     if work.start < work.stop:
         if step.recipe_count > 0:

@@ -13,9 +13,12 @@ from numba import carray
 from stairs.feedback.hiding_kernels import admit
 from stairs.feedback.judging_kernels import find, is_ready, suspend
 from stairs.feedback.revival_kernels import carry, revive
+from stairs.feedback.suppression_kernels import list_restored, suppress, suppress_new
 from stairs.feedback.visit_layout import (
+    CARRY,
     JUDGE,
     LINK,
+    RESTORE,
     RETAKE,
     RETURN,
     REVIVE,
@@ -45,7 +48,7 @@ from stairs.layout import (
 )
 from stairs.lowlevel.address import data_of, pointer
 from stairs.lowlevel.ticks import ticks
-from stairs.program_kernels import ASK, KIND, OPERATION, meta_at, run, state_at
+from stairs.program_kernels import ASK, JOIN, KIND, OPERATION, OUT, RESUMED, meta_at, run, state_at
 from stairs.program_kernels import SOURCE as UNIT_AT
 from stairs.program_kernels import TARGET as EDGE_AT
 from stairs.ring_kernels import keep
@@ -185,7 +188,27 @@ def visit(order, work, marks, newest, waiting):
         return link_new(unit, work)
     if kind == REVIVE:
         return revive(unit, work, marks, newest)
-    return carry(step_at(order[EDGE_AT]), work, newest, waiting)
+    if kind == CARRY:
+        return carry(step_at(order[EDGE_AT]), work, newest, waiting)
+    if kind == RESTORE:
+        work.restored = list_restored(edge, work)
+        return 1 if work.restored == 0 else 0
+    return suppress_new(unit, edge, work, marks)
+
+
+@kernel(nb.boolean(LONGS, Work, RECORDS), makes_arrays=True)
+def make_room(order, work, marks):
+    """A join has filled its ring: suppress what nothing matches of it. Whether that has made much room."""
+    table = carray(pointer(work.suppressions), (work.suppression_count, 2), np.int64)
+    for i in range(work.suppression_count):
+        if table[i, 0] == order[OUT]:
+            meta, edge = meta_at(order[OUT]), edge_at(table[i, 1])
+            there = meta[TAIL] - meta[FROM]
+            failed = suppress(edge, work, marks, order[OUT], meta[FROM])
+            edge.judged += max(failed, 0)
+            work.short = table[i, 1] if failed < 0 else 0
+            return failed > 0 and 2 * failed >= there
+    return False
 
 
 @kernel(
@@ -199,6 +222,10 @@ def run_visits(program, at, stop, results, marks, cursor, waiting, work, newest)
     """
     while at < stop:
         at = run(program, at, stop, results, marks, cursor, waiting)
+        if at < stop and program[at, OPERATION] == JOIN and cursor[RESUMED] != 0:
+            if make_room(program[at], work_at(work), marks):
+                continue
+            return at
         if at == stop or program[at, OPERATION] != ASK or program[at, KIND] == 0:
             return at
         begun, unit, done = ticks(), program[at, UNIT_AT], 1

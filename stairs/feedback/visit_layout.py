@@ -13,12 +13,14 @@ import numpy as np
 from stairs.lowlevel import struct
 from stairs.lowlevel.struct import LONG
 
-WAKE, RETAKE, JUDGE, RETURN, TAKE, LINK, REVIVE, CARRY = range(1, 9)
+WAKE, RETAKE, JUDGE, RETURN, TAKE, LINK, REVIVE, CARRY, RESTORE, SUPPRESS = range(1, 11)
 """Instructions: an ASK of a program whose KIND is one of these, with a unit as SOURCE and an edge or a step as TARGET.
 
 WAKE an edge: what waits for entries of this batch is taken out. RETAKE what was woken at all edges of a unit, JUDGE it
 at each, and RETURN with what nothing is missing for. TAKE what the batch brings, JUDGE it, and LINK it: rows can be
 found from now on, composites that wait are taken out. REVIVE what was woken, and CARRY it from STAIR to STAIR.
+SUPPRESS what the batch would put into a STAIR under keys that nothing has; RESTORE what was suppressed under the keys
+of what has come.
 """
 
 UNIT = np.dtype(
@@ -83,7 +85,7 @@ EDGE = np.dtype(
         ("resumed", LONG),  # those of them that were woken
         # What is kept beside the ring.
         ("seen", LONG),  # the next entry of the ring to be entered there
-        ("limit", LONG),  # the entry at which it must be made anew
+        ("limit", LONG),  # the entry at which it must be made anew; of a suppression: see there
         ("witness", LONG),  # an entry that was live; -1: none is known
         ("size", LONG),  # numbers in each array of the directory, or words of the sieve
         ("heads", LONG),  # address, of a directory: the newest entry of each bucket
@@ -126,6 +128,7 @@ STEP = np.dtype(
         ("recipe_count", LONG),
         ("verified", LONG),  # address: what must be alike, of VERIFIED lines, where a key is a mix of several
         ("verified_count", LONG),
+        ("suppression", LONG),  # address: the edge by which its matches are suppressed; 0: they are not
     ]
 )
 """A join by which what comes back is taken to the next STAIR."""
@@ -154,9 +157,16 @@ WORK = np.dtype(
         ("start", LONG),  # the first entry there
         ("stop", LONG),  # the one after the last
         ("first", LONG),  # where a step began to write
-        ("resumed", LONG),  # 1 if that step is to be resumed
+        ("resumed", LONG),  # 1 if that step is to be resumed; 2 if only its matches are to be seen to
         ("cursor", LONG),  # address: how far its join is
         ("complete", LONG),  # 1 if no STAIR has holes
+        (
+            "restored",
+            LONG,
+        ),  # entries that have come under keys that were noted; -1: there is no room to list them
+        ("short", LONG),  # address: the edge that had no room to suppress in the middle of a join; 0: none
+        ("suppressions", LONG),  # address: the STAIRs into which joins are suppressed, each with the edge
+        ("suppression_count", LONG),
     ]
 )
 """What a visit has at hand."""

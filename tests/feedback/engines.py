@@ -39,7 +39,14 @@ def signed(result):
     return Counter(map(tuple, np.column_stack((result.rows, result.sign)).tolist()))
 
 
-POLICIES = [TIRELESS, Mns(1, restraint=False), Mns(2, "bloom", False), Mns(), Doe()]
+POLICIES = [
+    TIRELESS,
+    Mns(1, restraint=False),
+    Mns(2, "bloom", False),
+    Mns(),
+    Doe(),
+    Mns(restraint=False, pairs=True),
+]
 
 
 def three(policy, window=10, **options):

@@ -10,6 +10,7 @@ import pytest
 import eddy
 from policies import HybMig, Mns, NoFeedback, Random
 from stairs import Stair
+from stairs.layout import NEXT
 from tests.cases import ANY_TECHNIQUE, Case, S
 from tests.checks import check
 from tests.feedback.engines import POLICIES, TIRELESS, clique, feed, signed, three
@@ -63,6 +64,22 @@ def test_counters_go_on_after_every_technique(technique):
 
 
 # -- found by trying ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("policy", [TIRELESS, Mns(restraint=False, pairs=True)], ids=str)
+def test_what_comes_back_is_linked_behind_what_its_batch_brings(policy):
+    """Composites that come back are stored behind those of the batch, but were linked before them: their chain did not
+    run from the newest entry to the oldest, and they were lost with the first of the batch that left the ring."""
+    windows = dict(zip("ABCDE", (20, 17, 15, 28, 16), strict=True))
+    query, plan = clique("ABCDE", lambda s: eddy.Rows(windows[s])), "C ((D B) (A E))"
+    plain, tested = (eddy.Eddy(query, plan, feedback=p, batch_size=16) for p in (NoFeedback(), policy))
+    rng = np.random.default_rng(19)
+    for step in range(20):
+        batch = feed(query, rng, 2, 6, 6 * step)
+        assert signed(plain.push_all(batch)) == signed(tested.push_all(batch))
+        for stair in tested._state.executor.stairs.values():
+            ids = np.arange(stair.low, stair.tail)[stair.linked(stair.low, stair.tail)]
+            assert (stair.state[0][ids & (stair.capacity - 1), NEXT] < ids).all()
 
 
 def test_rows_are_woken_by_composites_that_a_demotion_brings_back():

@@ -14,6 +14,7 @@ POLICIES = (
     Mns(restraint=False),
     Mns(levels=1, restraint=False),
     Mns(detect="bloom", restraint=False),
+    Mns(restraint=False, pairs=True),
 )
 PLANS = ("(A B) C", "A (B C)", "(A C) B", "stems")
 
