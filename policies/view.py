@@ -57,7 +57,10 @@ class StepView:
     drivers: tuple[str, ...] = field(default=(), repr=False)
     """Streams whose arrivals make these entries, if not all of them do: under orderings, the one that began."""
     share: float = field(default=1.0, eq=False, repr=False)
-    """The part of these arrivals that takes the step; 2 where it is made twice, into two STAIRs."""
+    """The part of these arrivals that takes the step; 2 where it is made twice, into two STAIRs. 0 where rows go by
+    what they are, so that those which take it do not stand for all."""
+    tried: int = field(default=0, eq=False, repr=False)
+    """Pairs that had to be looked at closely: the matches, and what predicates besides the key have refused."""
 
 
 @frozen
