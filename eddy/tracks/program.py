@@ -10,6 +10,7 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from eddy.tracks.binding import Halt, Hop, Pick
+from stairs import Ring
 from stairs.lowlevel.address import address_of
 from stairs.program_kernels import (
     ASK,
@@ -58,6 +59,8 @@ class Program:
     sources: list[tuple[Halt, Hop | None, Assist | None]]
     last: int
     """Where the last stop begins, whose entries are results."""
+    selected: tuple[Ring, ...] = ()
+    """Rings for rows that are selected for one of several ways."""
     hops: dict[Hop, int] = field(init=False, repr=False)
     """Where each hop is."""
     _places: NDArray[np.int64] = field(init=False, repr=False)
@@ -98,7 +101,7 @@ def compile_program(schedule: Sequence[Halt | Visit]) -> Program:
     sources: list[tuple[Halt, Hop | None, Assist | None]] = []
     halts = [item for item in schedule if isinstance(item, Halt)]
     final, last = halts[-1] if halts else None, 0
-    picked: set[Pick] = set()
+    picked: dict[Pick, None] = {}
 
     def add(halt: Halt, hop: Hop | None, *fields: int, call: Assist | None = None) -> None:
         """An instruction: these fields, and 0 in the others."""
@@ -111,7 +114,7 @@ def compile_program(schedule: Sequence[Halt | Visit]) -> Program:
             continue
         for pick in dict.fromkeys(hop.pick for hop in halt.hops):
             if pick is not None and pick not in picked:
-                picked.add(pick)
+                picked[pick] = None
                 add(halt, None, SELECT, *pick.fields, call=pick.make_room)
         last = len(rows)
         out = 0 if halt is final else halt.out.address
@@ -157,4 +160,4 @@ def compile_program(schedule: Sequence[Halt | Visit]) -> Program:
             if halt.mirror is not None:
                 add(halt, None, ASK, out)
     table = np.frombuffer(b"".join(rows), np.int64).reshape(-1, INSTRUCTION)
-    return Program(table.copy(), sources, last)
+    return Program(table.copy(), sources, last, tuple(pick.ring for pick in picked))

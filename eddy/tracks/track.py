@@ -31,8 +31,6 @@ class Track:
     role: Role = ORDINARY
     """Set by whoever changes plans; after that the track is bound anew (`Tracks.bind`) where its steps, or its
     mirrors, are others."""
-    selected: list[Ring] = field(factory=list)
-    """Rings for rows that were selected for one of several ways."""
     rows: dict[int, int] = field(factory=dict)
     """Arrivals of each stream that went through it while there was another."""
     emitted: int = 0
@@ -42,7 +40,7 @@ class Track:
     @property
     def places(self) -> list[Ring]:
         """Rings of its own for entries that are not stored."""
-        return [*(halt.out for halt in self.halts[:-1] if halt.stair is None), *self.selected]
+        return [*(halt.out for halt in self.halts[:-1] if halt.stair is None), *self.program.selected]
 
     @property
     def scratch(self) -> list[Ring]:

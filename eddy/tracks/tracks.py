@@ -141,8 +141,6 @@ class Tracks(ABC):
                 if stair is not None and isinstance(stop.out, StairId):
                     self.writers[stair] = (halt, track.carriers[stop.out])
         self.makers.update((halt.out, halt) for halt in track.halts[:-1] if track.stairs)
-        picks = dict.fromkeys(hop.pick for halt in track.halts for hop in halt.hops)
-        track.selected = [pick.ring for pick in picks if pick is not None]
         track.program = compile_program(track.halts)
 
     def use(self, tracks: list[Track]) -> None:
