@@ -14,8 +14,9 @@ from eddy.plan.compiler import Place, StairId
 from eddy.query.query import Query
 from eddy.query.windows import Rows
 from eddy.steering.fan_outs import describe_steps
+from eddy.steering.groups import GroupSampler
 from eddy.steering.sampled import Distinct, Sampling
-from eddy.steering.sampling import Sampler, joined_pairs
+from eddy.steering.sampling import joined_pairs
 from eddy.tracks.program import Program
 from policies.graph import Graph
 from policies.view import Fan, Glance, StairView, StepView, View
@@ -100,7 +101,7 @@ class Watch:
         state = self._state
         names, lowwater = state.query.names, state.lowwater
         lows, counts = lowwater.lows.tolist(), lowwater.counts.tolist()
-        sample, distinct, steps, stairs, pairs = self._parts()
+        sample, distinct, steps, stairs, pairs, content = self._parts()
         arrivals = (lowwater.counts - self._arrived).tolist()
         batches = state.batches - self._batches
         return View(
@@ -121,23 +122,24 @@ class Watch:
             batch=sum(arrivals) / batches if batches else float(state.options.batch_size),
             lengths=self._lengths,
             pairs=pairs,
+            content=content,
         )
 
     def _parts(self) -> tuple[Any, ...]:
         """What there is of a join only: sampling, distinct values, steps and STAIRs."""
         state = self._state
         if not self.joins:
-            return _no_sample, {}, (), (), _no_pairs
+            return _no_sample, {}, (), (), _no_pairs, None
         sampling = Sampling(state.access, lambda: (state.events, state.migrations), self._sampler)
         distinct = Distinct(self._distinct, sampling.distinct)
-        return sampling.sample, distinct, self._steps(), self._stairs(), sampling.pairs
+        return sampling.sample, distinct, self._steps(), self._stairs(), sampling.pairs, sampling
 
-    def _sampler(self) -> Sampler:
+    def _sampler(self) -> GroupSampler:
         state, part = self._state, self._state
         if part.executor.shards:  # one of them has a fair part of the rows
             part = part.executor.shards[0].state
         (router,) = part.executor.routers
-        return Sampler(
+        return GroupSampler(
             router.compiler,
             router.streams,
             part.row_numbers.lows,
