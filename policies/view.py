@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Protocol
 
 from attrs import field, frozen
 
@@ -28,6 +29,22 @@ Pairs = Callable[..., Mapping[tuple[str, str], Fan]]
 
 def _no_pairs(wanted: Collection[tuple[str, str]] | None = None) -> Mapping[tuple[str, str], Fan]:
     return {}
+
+
+class Content(Protocol):
+    """What is sampled of rows that have some values of a key, as plans name them: ``A k in (5, 17)``."""
+
+    def heavy(self, start: str, target: str) -> tuple[str, tuple[int, ...]] | None:
+        """A key column of stream ``start``, and those few of its values whose rows find most of all matches in stream
+        ``target``, and far more than other rows; None if there are none."""
+
+    def share(self, start: str, column: str, values: tuple[int, ...]) -> float:
+        """The part of the rows of a stream that have one of these values."""
+
+    def sample_group(
+        self, start: str, column: str, values: tuple[int, ...], inside: bool, path: Sequence[str]
+    ) -> tuple[float, ...]:
+        """As `View.sample`, of the rows that have one of the values, or, if not ``inside``, of all others."""
 
 
 @frozen
@@ -57,7 +74,10 @@ class StepView:
     drivers: tuple[str, ...] = field(default=(), repr=False)
     """Streams whose arrivals make these entries, if not all of them do: under orderings, the one that began."""
     share: float = field(default=1.0, eq=False, repr=False)
-    """The part of these arrivals that takes the step; 2 where it is made twice, into two STAIRs."""
+    """The part of these arrivals that takes the step; 2 where it is made twice, into two STAIRs. 0 where rows go by
+    what they are, so that those which take it do not stand for all."""
+    tried: int = field(default=0, eq=False, repr=False)
+    """Pairs that had to be looked at closely: the matches, and what predicates besides the key have refused."""
 
 
 @frozen
@@ -107,3 +127,5 @@ class View:
     pairs: Pairs = field(default=_no_pairs, eq=False, repr=False)
     """What `sample` says of pairs of streams that one equality connects, all of them at once, or those that are given,
     in much less time; of others nothing."""
+    content: Content | None = field(default=None, eq=False, repr=False)
+    """Samples of rows by the values of their keys."""

@@ -45,25 +45,30 @@ from stairs.layout import (
 )
 from stairs.lowlevel.address import data_of, pointer
 from stairs.probe_kernels import ARRIVING, CURSOR, LINKING, SCAN_ARRIVING
+from stairs.select_kernels import NUMBER_BITS, select
 
-BEGIN, JOIN, END, FETCH, NUMBER, LINK, ASK = range(7)
+BEGIN, JOIN, END, FETCH, NUMBER, LINK, ASK, SELECT = range(8)
 """Instructions. BEGIN and END enclose the joins into one ring, whose delta is what they appended; FETCH and NUMBER
-give the delta its keys; LINK puts it into its chains; ASK is always left to the caller."""
+give the delta its keys; LINK puts it into its chains; ASK is always left to the caller; SELECT copies some of the rows
+of a leaf to a ring from which they set out (`select_kernels`)."""
 
 OPERATION, OUT, SOURCE, TARGET, KIND, PLACE, STREAMS, MIXED = range(8)
 """Columns of an instruction: rings by the address of their meta, arrays by their own. FETCH: SOURCE is the component,
 TARGET the leaf. NUMBER: SOURCE is the component. JOIN: MIXED is 1 if its matches have the key by which they are stored,
-so that they can be linked as they are found."""
+so that they can be linked as they are found. SELECT: TARGET is the leaf with the keys that decide, PLACE the table of
+values and STREAMS how many places that has; or, if PLACE is 0, the salt."""
 AFTER, UPTO = 8, 9
-"""Which part of the source's delta a join takes, in WHOLE-ths: from AFTER to UPTO."""
+"""Which part of the source's delta a join takes, in WHOLE-ths: from AFTER to UPTO. SELECT: the numbers of its rows."""
 PROBES, MATCHES = 10, 11
 """Source entries that a join has taken so far, and what came of them."""
 CHECKS, CHECK_COUNT = 12, 13
 """What the matches of a join are held to besides its key, which is a mix of several: the address of checks (`retain`),
 and how many they are."""
-INSTRUCTION = 14
+TRIED = 14
+"""Matches of a join before they were held to that: all that it had to look at closely."""
+INSTRUCTION = 15
 
-WHOLE_BITS = 16
+WHOLE_BITS = NUMBER_BITS
 WHOLE = 1 << WHOLE_BITS
 SPREAD = 40503
 """WHOLE by the golden ratio: its multiples are spread evenly over the WHOLE."""
@@ -187,7 +192,7 @@ def run(program, at, stop, results, marks, cursor, waiting):
     """Follow the instructions at..stop; returns where it stopped. ``results`` is the ring in place of address 0.
 
     It stops at an ASK, at a join into a ring that is full (``cursor[RESUMED]`` is then 1: call again when there is
-    room), and at a STAIR that has holes.
+    room), at a SELECT that lacks room, and at a STAIR that has holes.
     """
     none = carray(pointer(0), (0,), np.uint8)
     while at < stop:
@@ -216,6 +221,7 @@ def run(program, at, stop, results, marks, cursor, waiting):
             before = meta[TAIL]
             done = join(order, out, marks, cursor, waiting)
             full = meta[TAIL]
+            order[TRIED] += full - before
             if order[CHECK_COUNT] != 0:
                 retain(out, before, order[CHECKS], order[CHECK_COUNT])
             if cursor[LINKING] != 0:
@@ -231,6 +237,11 @@ def run(program, at, stop, results, marks, cursor, waiting):
             meta[TO] = meta[TAIL]
         elif operation == ASK:
             return at
+        elif operation == SELECT:
+            source, keyed = state_at(order[SOURCE]), state_at(order[TARGET])
+            numbers = order[AFTER], order[UPTO]
+            if not select(source, keyed, order[PLACE], order[STREAMS], *numbers, state_at(out)):
+                return at
         elif meta[FROM] < meta[TO]:
             if operation == FETCH:
                 leaf = state_at(order[TARGET])

@@ -74,6 +74,7 @@ ROUTING = [
     Card(every=8),
     Random(5),
     Lottery(6, draws=3),
+    Lottery(9, draw="tuple"),
     Greedy(7, slack=0.0),
     Skinner(4),
     Skinner(9, composites=True),

@@ -5,14 +5,16 @@ Everything is decided through a `Pick`, so that hypothesis and `tests/fuzz.py` d
 
 from __future__ import annotations
 
+import itertools
 import random
 
 from attrs import define, field
 from hypothesis import strategies as st
 
+from eddy.plan.compiler import Compiler
 from policies import Jisc
 from tests import queries
-from tests.cases import ANY_TECHNIQUE, FEEDBACK, ROUTING, Case, cut
+from tests.cases import ANY_TECHNIQUE, FEEDBACK, ROUTING, Case, cut, make_query
 from tests.checks import BAD
 
 LAZY = [Jisc(), Jisc(), Jisc(), Jisc(1), Jisc(2), Jisc(100)]
@@ -81,8 +83,11 @@ def tree(pick, names):
     return f"({tree(pick, names[:middle])} {tree(pick, names[middle:])})"
 
 
-def plan(pick, names, shape=None):
-    """A random plan: a tree, an ordering for each stream that may visit composites ("mixed"), or "stems"."""
+def plan(pick, names, shape=None, keys=None):
+    """A random plan: a tree, an ordering for each stream that may visit composites ("mixed"), or "stems".
+
+    With the key columns of each stream rows may also be split by some of their values.
+    """
     names = pick.shuffled(names)
     if shape is None and pick.chance(60):
         return tree(pick, names)[1:-1]
@@ -91,9 +96,30 @@ def plan(pick, names, shape=None):
     kept = composites(pick, names) if len(names) > 2 and pick.chance(70) else []
     routes = []
     for name in names:
-        weights = [f" {pick.integer(1, 3)}" for _ in range(pick.integer(2, 3))] if pick.chance(20) else [""]
-        routes += [f"{name}{weight}: {' '.join(ordering(pick, name, names, kept))}" for weight in weights]
+        split = heads(pick, (keys or {}).get(name, ())) if pick.chance(30) else [""]
+        routes += [f"{name}{head}: {' '.join(ordering(pick, name, names, kept))}" for head in split]
     return " | ".join(routes)
+
+
+def heads(pick, columns):
+    """What says which rows of a stream take each of two or three ways."""
+    count, kind = (
+        pick.integer(2, 3),
+        pick.choice(["ranges", "drawn", "values"] if columns else ["ranges", "drawn"]),
+    )
+    if kind == "values":
+        column, values = pick.choice(list(columns)), pick.shuffled(range(-1, 8))
+        ends = [0, pick.integer(1, 4), pick.integer(5, 9)][:count]
+        sets = [", ".join(map(str, values[a:b])) for a, b in itertools.pairwise(ends)]
+        return [*(f" {column} in ({some})" for some in sets), ""]
+    seed = pick.choice([" drawn", " drawn 5", f" drawn {2**62}"]) if kind == "drawn" else ""
+    return [f" {pick.integer(1, 3)}{seed}" for _ in range(count)]
+
+
+def key_columns(made):
+    """The columns of each stream by which it is joined and its rows may be split."""
+    query = make_query(Case(made.streams, made.where, [], cross=True))
+    return Compiler(query).columns if len(made.streams) > 2 else {}
 
 
 def composites(pick, names):
@@ -179,6 +205,7 @@ def steps(pick, made, events, sizes, doors=("push", "push_all"), rows=None, pace
     every = ("migrations", "settles", "demotes", "hands", "restarts", "rejects", "chunks")
     odds = dict.fromkeys(every, 0) | odds
     joined = list(made.streams)
+    keys = key_columns(made) if odds["migrations"] else {}
     names = [name for name in joined if not made.streams[name].static]
     wild = not made.time_windows and "push_all" not in doors and pick.chance(50)
     start = pick.choice([0, 0, -13, 10**6])
@@ -187,7 +214,7 @@ def steps(pick, made, events, sizes, doors=("push", "push_all"), rows=None, pace
     count = 0
     while count < events:
         if odds["migrations"] and pick.chance(odds["migrations"]):
-            done.append(("migrate", plan(pick, joined)))
+            done.append(("migrate", plan(pick, joined, keys=keys)))
         if odds["settles"] and pick.chance(odds["settles"]):
             done.append(("settle",))
         if odds["demotes"] and pick.chance(odds["demotes"]):
@@ -221,7 +248,7 @@ def make(pick, made, done, limit, techniques=ANY_TECHNIQUE, feedback=FEEDBACK):
         made.streams,
         made.where,
         done,
-        plan=plan(pick, list(made.streams)) if pick.chance(80) else None,
+        plan=plan(pick, list(made.streams), keys=key_columns(made)) if pick.chance(80) else None,
         select=made.select,
         cross=made.cross,
         batch_size=pick.choice([1, 2, 3, 7, 64, 4096]),

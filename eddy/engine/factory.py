@@ -49,7 +49,7 @@ class Factory:
             return parse_subtractions(plan, self.query.base, inner)
         if plan is None:
             return left_deep(connected_order(names[0], names, self.compiler.connected))
-        return parse_plan(plan, names, self.compiler.connected)
+        return parse_plan(plan, names, self.compiler.connected, self.compiler.columns)
 
     def windows(self) -> tuple[Array, Array]:
         """Kind and parameter of each stream's window, as this engine has to see them."""

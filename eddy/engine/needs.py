@@ -24,6 +24,7 @@ EVERY = (
     "stairs.key_kernels",
     "stairs.program_kernels",
     "stairs.ring_kernels",
+    "stairs.select_kernels",
     "stairs.sequence_kernels",
 )
 """What every join needs: windows, arrival order, rows, rings, and the program of its plan."""

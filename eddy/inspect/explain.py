@@ -8,6 +8,7 @@ from eddy.plan.compiler import Key
 from eddy.plan.difference_plan import Subtractions
 from eddy.plan.orderings import Orderings, show_visit
 from eddy.plan.plan import Join, Leaf, Node, Plan
+from eddy.plan.selectors import ByValue
 from eddy.query.query import Query
 from eddy.statistics import EdgeStatistics, FeedbackStatistics, StairStatistics, Statistics, StreamStatistics
 
@@ -48,11 +49,8 @@ def explain(
         lines += [f"  {_stream(query, streams[name])}" for name in (plan.base, *plan.order)]
     elif isinstance(plan, Orderings):
         for name in plan.orders:
-            ways = plan.ways(name)
-            total = sum(weight for weight, _ in ways)
-            for weight, order in ways:
-                share = f" ({weight / total:.0%} of its rows)" if len(ways) > 1 else ""
-                lines.append(f"  {name} visits {', then '.join(map(show_visit, order))}{share}")
+            for (_, order), who_goes in zip(plan.ways(name), _ways(plan, name), strict=True):
+                lines.append(f"  {name} visits {', then '.join(map(show_visit, order))}{who_goes}")
         lines += [f"  {_stair(stair)}" for stair in statistics.stairs if not stair.former]
         lines += [f"  {_stream(query, streams[name])}" for name in query.names]
     else:
@@ -62,6 +60,18 @@ def explain(
         lines += _edges(statistics.feedback.edges)
         lines += _pairs(statistics.feedback)
     return "\n".join(lines)
+
+
+def _ways(plan: Orderings, name: str) -> list[str]:
+    """Of each way of a stream, which of its rows take it."""
+    ways, selector = plan.ways(name), plan.selectors.get(name)
+    if len(ways) == 1:
+        return [""]
+    if isinstance(selector, ByValue):
+        sets = [f" (rows with {head.partition(' ')[2]})" for head in plan.heads(name)[:-1]]
+        return [*sets, " (its other rows)"]
+    total, drawn = sum(weight for weight, _ in ways), "" if selector is None else ", drawn"
+    return [f" ({weight / total:.0%} of its rows{drawn})" for weight, _ in ways]
 
 
 def _node(

@@ -14,6 +14,7 @@ from eddy.plan.orderings import Orderings
 from eddy.plan.pipelines import Pipelines
 from eddy.plan.plan import Join, Leaf, Node, Plan, joins
 from eddy.plan.routes import RESULTS, Key, Place, RoutingTable, StairId, Step, Stop, Streams
+from eddy.plan.selectors import Selector
 from eddy.query.query import Query
 from eddy.query.residual import Residual
 from stairs.program_kernels import WHOLE
@@ -32,6 +33,11 @@ class Compiler:
             sum(1 << i for i, members in enumerate(self.classes) if s in members) for s in range(len(number))
         ]
         """For each stream the key classes that it has a column of, as bits."""
+        self.columns: dict[str, dict[str, int]] = {
+            name: {c.members[name]: i for i, c in enumerate(query.key_classes) if name in c.members}
+            for name in query.names
+        }
+        """The key columns of each stream, and the class of each."""
         self._keys: dict[int, Key] = {}
         self._leaves: dict[tuple[Streams, Key], StairId] = {}
         residuals = sorted(query.residuals, key=lambda residual: residual.order)
@@ -113,17 +119,19 @@ class Compiler:
         target: StairId,
         thetas: tuple[Residual, ...],
         share: tuple[int, int] = (0, WHOLE),
+        selector: Selector | None = None,
     ) -> Step:
         """A step with the predicates that become decidable there, which a ``share`` of the entries takes."""
         if not self.residuals:
-            return Step(source, target, thetas, share=share)
+            return Step(source, target, thetas, share=share, selector=selector)
         ours, theirs = frozenset(source.streams), frozenset(target.streams)
         decided = tuple(
             r
             for r, reads in self.residuals
             if reads <= ours | theirs and not reads <= ours and not reads <= theirs
         )
-        return Step(source, target, thetas, tuple(r for r in decided if r not in thetas), share=share)
+        left = tuple(r for r in decided if r not in thetas)
+        return Step(source, target, thetas, left, share=share, selector=selector)
 
     def compile(self, plan: Plan) -> RoutingTable:
         """The routing table of a plan."""

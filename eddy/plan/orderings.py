@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping
 from attrs import field, frozen
 
 from eddy.errors import PlanError
+from eddy.plan.selectors import ByValue, Selector
 
 Visit = str | tuple[str, ...]
 """A stream, or the streams of a STAIR in the order of declaration."""
@@ -33,6 +34,8 @@ class Orderings:
     """The order, or the first one where there are several."""
     several: Mapping[str, Ways] = field(factory=dict, hash=False)
     """Streams whose rows take several ways, in proportion to the weights."""
+    selectors: Mapping[str, Selector] = field(factory=dict, hash=False)
+    """Of some of these, which rows take which way; else it is ranges of a batch."""
 
     def ways(self, name: str) -> Ways:
         """The orders of a stream."""
@@ -44,18 +47,49 @@ class Orderings:
         visits = (visit for name in self.orders for _, order in self.ways(name) for visit in order)
         return frozenset(frozenset(visit) for visit in visits if not isinstance(visit, str))
 
+    def heads(self, name: str) -> list[str]:
+        """What is written before the colon of each way of a stream."""
+        weights = [weight for weight, _ in self.ways(name)]
+        if name in self.selectors:
+            return self.selectors[name].heads(name, weights)
+        return [f"{name} {weight}" for weight in weights] if name in self.several else [name]
+
     def __str__(self) -> str:
         return " | ".join(
-            f"{name}{f' {weight}' if name in self.several else ''}: {' '.join(map(show_visit, order))}"
+            f"{head}: {' '.join(map(show_visit, order))}"
             for name in self.orders
-            for weight, order in self.ways(name)
+            for head, (_, order) in zip(self.heads(name), self.ways(name), strict=True)
         )
 
 
-def orderings(ways: Mapping[str, Ways]) -> Orderings:
-    """A plan in which the rows of each stream take these ways."""
-    several = {name: some for name, some in ways.items() if len(some) > 1}
-    return Orderings({name: some[0][1] for name, some in ways.items()}, several)
+def orderings(ways: Mapping[str, Ways], selectors: Mapping[str, Selector] | None = None) -> Orderings:
+    """A plan in which the rows of each stream take these ways. Ways of the same order are one."""
+    found, kept = {}, {}
+    for name, some in ways.items():
+        selector = (selectors or {}).get(name)
+        found[name], selector = (
+            _by_value(some, selector) if isinstance(selector, ByValue) else (_weighted(some), selector)
+        )
+        if selector is not None and len(found[name]) > 1:
+            kept[name] = selector
+    several = {name: some for name, some in found.items() if len(some) > 1}
+    return Orderings({name: some[0][1] for name, some in found.items()}, several, kept)
+
+
+def _weighted(ways: Ways) -> Ways:
+    found: dict[Order, int] = {}
+    for weight, order in ways:
+        found[order] = found.get(order, 0) + weight
+    return tuple((weight, order) for order, weight in found.items())
+
+
+def _by_value(ways: Ways, selector: ByValue) -> tuple[Ways, ByValue]:
+    """What goes the way of all others needs not be told from them."""
+    rest, found = ways[-1][1], dict[Order, tuple[int, ...]]()
+    for (_, order), values in zip(ways[:-1], selector.values, strict=True):
+        if order != rest:
+            found[order] = tuple(sorted((*found.get(order, ()), *values)))
+    return tuple((1, order) for order in (*found, rest)), ByValue(selector.column, tuple(found.values()))
 
 
 def show_visit(visit: Visit) -> str:

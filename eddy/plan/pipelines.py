@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from eddy.plan.orderings import Order, Orderings, Ways, prefixes, streams_of
 from eddy.plan.routes import RESULTS, Key, Place, StairId, Step, Stop, Streams
+from eddy.plan.selectors import ByValue, Selector
 from stairs.program_kernels import WHOLE
 
 if TYPE_CHECKING:
@@ -44,8 +45,9 @@ class Pipelines:
                 for _, order in self.plan.ways(name):
                     self._find_keys(name, order)
         for name in self.plan.orders:
-            for way, (share, order) in enumerate(shares(self.plan.ways(name))):
-                self._follow(name, order, way, share)
+            selector = self.plan.selectors.get(name)
+            for way, (share, order) in enumerate(shares(self.plan.ways(name), selector)):
+                self._follow(name, order, way, share, selector)
         return self._sorted()
 
     def _numbers(self, names: frozenset[str] | tuple[str, ...]) -> Streams:
@@ -67,7 +69,9 @@ class Pipelines:
                     self._ids[target].append(wanted)
             seen = tuple(sorted(seen + target))
 
-    def _follow(self, name: str, order: Order, way: int, share: tuple[int, int]) -> None:
+    def _follow(
+        self, name: str, order: Order, way: int, share: tuple[int, int], selector: Selector | None
+    ) -> None:
         """Add the steps of a stream's rows, or of the part of them that takes this way."""
         compiler, path, whole = self.compiler, self._numbers((name,)), share
         sizes: tuple[int, ...] = (1,)
@@ -78,11 +82,11 @@ class Pipelines:
         key, thetas = compiler.key_for(seen, targets[0], classes & masks[0])
         source: Out = compiler.stair(path, key if key.classes else Key(row=path[0]))
         for i, target in enumerate(targets):
-            step = compiler.step(source, compiler.stair(target, key), thetas, whole)
+            step = compiler.step(source, compiler.stair(target, key), thetas, whole, selector)
             both = tuple(sorted(seen + target))
             for wanted in self._ids.get(both, ()):
                 self._add(wanted, step)
-            path, sizes, whole = path + target, (*sizes, len(target)), (0, WHOLE)
+            path, sizes, whole, selector = path + target, (*sizes, len(target)), (0, WHOLE), None
             if i + 1 == len(targets):
                 self._add(RESULTS, step)
                 return
@@ -133,8 +137,12 @@ class Pipelines:
         return list(stops.values())
 
 
-def shares(ways: Ways) -> list[tuple[tuple[int, int], Order]]:
-    """The parts of the rows that take each way: none is left out, and none taken twice."""
+def shares(ways: Ways, selector: Selector | None = None) -> list[tuple[tuple[int, int], Order]]:
+    """The parts of the rows that take each way: none is left out, and none taken twice. By value the rows that are
+    named nowhere have the number 0, and the others that of their way, from 1 on."""
+    if isinstance(selector, ByValue):
+        numbers = [*range(1, len(ways)), 0]
+        return [((own, own + 1), order) for own, (_, order) in zip(numbers, ways, strict=True)]
     total, ends = sum(weight for weight, _ in ways), [0]
     for weight, _ in ways:
         ends.append(ends[-1] + weight)

@@ -3,7 +3,9 @@
 A *tree* ``((A B) C) D`` keeps the composites of every inner node; *orderings* ``A: B C | B: A C | C: A B`` keep none:
 each stream has its own order in which it visits the others. ``stems`` is short for orderings that the library picks.
 Between the two, an ordering may visit composites, ``D: (A B) C``: see `eddy.orderings`. Rows of one stream may take
-several ways: under ``A 3: B C | A 1: C B | ...`` three of four rows of A visit B first.
+several ways: under ``A 3: B C | A 1: C B | ...`` three of four rows of A visit B first. Which ones, a selector says
+(`eddy.plan.selectors`): the first of a batch; those that are drawn, ``A 3 drawn: B C | A 1 drawn: C B``; or those with
+some values of a key, ``A k in (5, 17): B C | A: C B``.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from attrs import field, frozen
 
 from eddy.errors import PlanError
 from eddy.plan.orderings import Order, Orderings, Visit, check_prefixes, orderings, streams_of
+from eddy.plan.selectors import Columns, Head, check_column, read_head, selector_of
 
 Connected = Callable[[frozenset[str], str], bool]
 """Whether a predicate connects a set of streams with one more."""
@@ -121,13 +124,13 @@ def _orders(firsts: Sequence[str], names: Sequence[str], connected: Connected) -
     return found
 
 
-def parse_plan(text: str, names: Sequence[str], connected: Connected) -> Plan:
-    """Read a plan for these streams; PlanError says what is wrong with it."""
+def parse_plan(text: str, names: Sequence[str], connected: Connected, columns: Columns | None = None) -> Plan:
+    """Read a plan for these streams; PlanError says what is wrong with it. ``columns``: by which rows may be split."""
     if not isinstance(text, str):
         raise PlanError(f"a plan is a string such as {_example(names)!r}, not {type(text).__name__}")
     if text.strip() == "stems" and "stems" not in names:
         return stems(names, connected)
-    return _orderings(text, names) if ":" in text else _tree(text, names)
+    return _orderings(text, names, columns) if ":" in text else _tree(text, names)
 
 
 def parse_part(text: str, names: Sequence[str]) -> Join:
@@ -184,32 +187,28 @@ def _pair(parts: list[Node], text: str, names: Sequence[str]) -> Node:
     )
 
 
-def _orderings(text: str, names: Sequence[str]) -> Orderings:
-    found: dict[str, dict[Order, int]] = {}
-    unweighted: set[str] = set()
+def _orderings(text: str, names: Sequence[str], columns: Columns | None) -> Orderings:
+    heads: dict[str, list[Head]] = {}
+    found: dict[str, list[Order]] = {}
     for part in text.split("|"):
-        head, colon, tail = part.partition(":")
-        name, *weights = head.split() or [""]
-        if not colon or not name or len(weights) > 1:
+        before, colon, tail = part.partition(":")
+        head = read_head(before, text) if colon else None
+        if head is None:
             raise PlanError(
                 f"in plan {text!r}, '{part.strip()}' is not an ordering: write 'A: B C' for each stream"
             )
-        _known(name, text, names)
-        if name in found and (name in unweighted or not weights):
-            raise PlanError(
-                f"plan {text!r} has two orderings for stream {name}: give each stream one, or each a weight, as "
-                f"in '{name} 3: ... | {name} 1: ...'"
-            )
-        weight = _weight(weights[0], text) if weights else 1
-        if not weights:
-            unweighted.add(name)
+        _known(head.name, text, names)
+        check_column(head, text, columns)
         order = _order(tail, text, names)
         seen = [stream for visit in order for stream in streams_of(visit)]
-        _check_once((name, *seen), text, names, f"the ordering of {name} in plan {text!r}")
-        ways = found.setdefault(name, {})
-        ways[order] = ways.get(order, 0) + weight
+        _check_once((head.name, *seen), text, names, f"the ordering of {head.name} in plan {text!r}")
+        heads.setdefault(head.name, []).append(head)
+        found.setdefault(head.name, []).append(order)
+    selectors = {name: selector_of(some, text) for name, some in heads.items()}
     _check_once(tuple(found), text, names, f"plan {text!r}", "an ordering for ")
-    plan = orderings({name: tuple((w, order) for order, w in found[name].items()) for name in names})
+    weights = {name: [head.weight or 1 for head in some] for name, some in heads.items()}
+    ways = {name: tuple(zip(weights[name], found[name], strict=True)) for name in names}
+    plan = orderings(ways, {name: by for name, by in selectors.items() if by is not None})
     check_prefixes(plan, text)
     return plan
 
@@ -239,12 +238,6 @@ def _order(tail: str, text: str, names: Sequence[str]) -> Order:
     if inside is not None:
         raise PlanError(f"in plan {text!r}, '{tail.strip()}' lacks a closing parenthesis")
     return tuple(order)
-
-
-def _weight(token: str, text: str) -> int:
-    if not token.isdecimal() or not 0 < int(token) < 1 << 31:
-        raise PlanError(f"in plan {text!r}, {token!r} is not a weight: it is a whole number above 0")
-    return int(token)
 
 
 def _known(token: str, text: str, names: Sequence[str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from attrs import field, frozen
 
 from eddy.plan.scope import Scope
+from eddy.plan.selectors import ByValue, Selector
 from eddy.query.residual import Residual
 from stairs.program_kernels import WHOLE
 
@@ -75,7 +76,15 @@ class Step:
     scope: Scope | None = None
     """Of the matches only those count that are in it; None: all of them."""
     share: tuple[int, int] = (0, WHOLE)
-    """The part of the entries of a batch that takes this step, in WHOLE-ths: from, to."""
+    """The part of the entries of a batch that takes this step, in WHOLE-ths: from, to. With a selector, of what it
+    gives them for numbers."""
+    selector: Selector | None = None
+    """Which entries take it; None: a range of the batch."""
+
+    @property
+    def part(self) -> float:
+        """How many of the entries of its source take it, as a share; 0 where that depends on what comes."""
+        return 0.0 if isinstance(self.selector, ByValue) else (self.share[1] - self.share[0]) / WHOLE
 
     @property
     def streams(self) -> Streams:

@@ -40,7 +40,7 @@ def chunks(router: Router, max_rows: int, ring: int) -> Iterator[Ring]:
         fits, made = True, []
         for (track, hop, seen), source, mine in zip(finals, sources, events, strict=True):
             low, high = (source.base + np.searchsorted(mine, (at, stop))).tolist()
-            start, results = out.tail, 0
+            start, results, tried = out.tail, 0, router.prober.tried
             for _ in router.prober.matches(hop, source, low, high, out, seen) if low < high else ():
                 if stop - at > 1:
                     fits = False
@@ -51,13 +51,14 @@ def chunks(router: Router, max_rows: int, ring: int) -> Iterator[Ring]:
                 start = out.tail
             if not fits:
                 break
-            made.append((track, hop, high - low, results + out.tail - start))
+            tried = router.prober.tried - tried
+            made.append((track, hop, high - low, results + out.tail - start, tried))
         if not fits:
             width = (stop - at) // 2
             continue
-        for track, hop, arrivals, results in made:
+        for track, hop, arrivals, results, tried in made:
             track.emitted += results
-            track.program.count(hop, arrivals, results)
+            track.program.count(hop, arrivals, results, tried)
             if hop.step.scope is not None:
                 hop.step.scope.count(hop.step.source.streams, arrivals, results)
         if len(out):
@@ -78,12 +79,12 @@ def _finals(tracks: Sequence[Track], marks: Marks) -> Iterator[tuple[Track, Hop,
 
 def _by_event(hop: Hop) -> Ring:
     """The entries that probe, in the order of their latest events."""
-    start, stop = hop.delta
-    base = hop.source.base
-    events = hop.source.state[2][start - base : stop - base]
+    source, (start, stop) = hop.arriving, hop.delta
+    base = source.base
+    events = source.state[2][start - base : stop - base]
     order = np.argsort(events, kind="stable")
-    keys = hop.source.keys(start, stop)[order]
-    sorted_ = Ring(hop.source.components, hashed=False)
+    keys = source.keys(start, stop)[order]
+    sorted_ = Ring(source.components, hashed=False)
     sorted_.reserve(stop - start)
-    expand(hop.source.state, start, order, keys, sorted_.state)
+    expand(source.state, start, order, keys, sorted_.state)
     return sorted_

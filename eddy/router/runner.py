@@ -53,10 +53,10 @@ class Runner:
         if hop is not None:
             low, high = hop.delta
             if low < high:
-                start, scope = out.tail, hop.step.scope
-                self._prober.hop(hop, hop.source, low, high, out, marks)
+                start, scope, tried = out.tail, hop.step.scope, self._prober.tried
+                self._prober.hop(hop, hop.arriving, low, high, out, marks)
                 made = out.tail - start
-                track.program.count(hop, high - low, made)
+                track.program.count(hop, high - low, made, self._prober.tried - tried)
                 cursor[MATCHED] += made
                 if scope is not None:
                     scope.count(hop.step.source.streams, high - low, made if last else 0)

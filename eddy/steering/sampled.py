@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from eddy.access import Access
-from eddy.steering.sampling import Sampler
+from eddy.steering.groups import GroupSampler
 from policies.view import Fan
 
 
@@ -15,7 +15,9 @@ class Sampling:
     ``make`` makes a sampler of the rows as they are, which serves until there is another ``moment``.
     """
 
-    def __init__(self, access: Access, moment: Callable[[], object], make: Callable[[], Sampler]) -> None:
+    def __init__(
+        self, access: Access, moment: Callable[[], object], make: Callable[[], GroupSampler]
+    ) -> None:
         self._access, self._moment, self._make = access, moment, make
         self._made = moment(), make()
 
@@ -31,7 +33,21 @@ class Sampling:
         """As `Sampler.distinct`."""
         return self._access.ask(lambda: self._now().distinct(stream, c))
 
-    def _now(self) -> Sampler:
+    def heavy(self, start: str, target: str) -> tuple[str, tuple[int, ...]] | None:
+        """As `GroupSampler.heavy`."""
+        return self._access.ask(lambda: self._now().heavy(start, target))
+
+    def share(self, start: str, column: str, values: tuple[int, ...]) -> float:
+        """As `GroupSampler.share`."""
+        return self._access.ask(lambda: self._now().share(start, column, values))
+
+    def sample_group(
+        self, start: str, column: str, values: tuple[int, ...], inside: bool, path: Sequence[str]
+    ) -> tuple[float, ...]:
+        """As `GroupSampler.sample_group`."""
+        return self._access.ask(lambda: self._now().sample_group(start, column, values, inside, path))
+
+    def _now(self) -> GroupSampler:
         moment = self._moment()
         if moment != self._made[0]:  # rows that it knows of may be gone, and others in their places
             self._made = moment, self._make()

@@ -14,13 +14,13 @@ from eddy.plan.compiler import Place, StairId
 from eddy.query.query import Query
 from eddy.query.windows import Rows
 from eddy.steering.fan_outs import describe_steps
+from eddy.steering.groups import GroupSampler
 from eddy.steering.sampled import Distinct, Sampling
-from eddy.steering.sampling import Sampler, joined_pairs
+from eddy.steering.sampling import joined_pairs
 from eddy.tracks.program import Program
 from policies.graph import Graph
 from policies.view import Fan, Glance, StairView, StepView, View
 from stairs import Ring
-from stairs.program_kernels import WHOLE
 
 if TYPE_CHECKING:
     from eddy.state import EngineState
@@ -101,7 +101,7 @@ class Watch:
         state = self._state
         names, lowwater = state.query.names, state.lowwater
         lows, counts = lowwater.lows.tolist(), lowwater.counts.tolist()
-        sample, distinct, steps, stairs, pairs = self._parts()
+        sample, distinct, steps, stairs, pairs, content = self._parts()
         arrivals = (lowwater.counts - self._arrived).tolist()
         batches = state.batches - self._batches
         return View(
@@ -122,23 +122,24 @@ class Watch:
             batch=sum(arrivals) / batches if batches else float(state.options.batch_size),
             lengths=self._lengths,
             pairs=pairs,
+            content=content,
         )
 
     def _parts(self) -> tuple[Any, ...]:
         """What there is of a join only: sampling, distinct values, steps and STAIRs."""
         state = self._state
         if not self.joins:
-            return _no_sample, {}, (), (), _no_pairs
+            return _no_sample, {}, (), (), _no_pairs, None
         sampling = Sampling(state.access, lambda: (state.events, state.migrations), self._sampler)
         distinct = Distinct(self._distinct, sampling.distinct)
-        return sampling.sample, distinct, self._steps(), self._stairs(), sampling.pairs
+        return sampling.sample, distinct, self._steps(), self._stairs(), sampling.pairs, sampling
 
-    def _sampler(self) -> Sampler:
+    def _sampler(self) -> GroupSampler:
         state, part = self._state, self._state
         if part.executor.shards:  # one of them has a fair part of the rows
             part = part.executor.shards[0].state
         (router,) = part.executor.routers
-        return Sampler(
+        return GroupSampler(
             router.compiler,
             router.streams,
             part.row_numbers.lows,
@@ -157,20 +158,21 @@ class Watch:
 
     def _steps(self, since: bool = True) -> tuple[StepView, ...]:
         """The steps of the plan that runs, since it was bound to its STAIRs or since the last look."""
-        found: dict[Label, tuple[int, int, float]] = {}
+        found: dict[Label, tuple[int, int, int, float]] = {}
         for program in self._state.executor.programs:
             counts = program.counts(self._counted.get(program) if since else None)
-            steps: dict[Label, tuple[int, int, float]] = {}
-            for (step, share), counted in zip(self._labels_of(program), counts.tolist(), strict=True):
+            steps: dict[Label, tuple[int, int, int, float]] = {}
+            for (step, share), (p, m, t) in zip(self._labels_of(program), counts.tolist(), strict=True):
                 if step is not None:
                     # Where rows of a stream take several ways, these may have a step in common.
-                    known = steps.get(step, (0, 0, 0.0))
-                    steps[step] = known[0] + counted[0], known[1] + counted[1], known[2] + share
-            for step, (probes, matches, share) in steps.items():
-                known = found.get(step, (0, 0, share))  # two programs have the same steps and take turns
-                found[step] = known[0] + probes, known[1] + matches, share
+                    known = steps.get(step, (0, 0, 0, 0.0))
+                    steps[step] = known[0] + p, known[1] + m, known[2] + t, known[3] + share
+            for step, (p, m, t, share) in steps.items():
+                known = found.get(step, (0, 0, 0, share))  # two programs have the same steps and take turns
+                found[step] = known[0] + p, known[1] + m, known[2] + t, share
         return tuple(
-            StepView(*step[:2], *count[:2], drivers=step[2], share=count[2]) for step, count in found.items()
+            StepView(*step[:2], probes, matches, drivers=step[2], share=share, tried=tried)
+            for step, (probes, matches, tried, share) in found.items()
         )
 
     def _labels_of(self, program: Program) -> list[tuple[Label | None, float]]:
@@ -183,8 +185,8 @@ class Watch:
         parts: dict[Ring, float] = {}
         for halt, hop, _ in program.sources:
             if hop is not None:
-                step, (start, stop) = hop.step, hop.step.share
-                share = parts.get(hop.source, 1.0) * (stop - start) / WHOLE
+                step = hop.step
+                share = parts.get(hop.source, 1.0) * step.part
                 if halt.stair is None:
                     parts[halt.out] = share
                 path, drivers = _path(step.source)

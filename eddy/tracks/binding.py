@@ -10,16 +10,20 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from attrs import define, field
+from attrs import define, field, frozen
 from numpy.typing import NDArray
 
 from eddy.plan.compiler import RESULTS, Compiler, Key, Place, RoutingTable, StairId, Step
+from eddy.plan.selectors import Drawn, Selector
 from eddy.store.stream import StreamState
 from eddy.tracks.theta import Decision, Theta
 from stairs import Ring, Stair
 from stairs.layout import ROWS
+from stairs.lowlevel.address import address_of
 from stairs.probe_kernels import join_for
 from stairs.program_kernels import kind_of, part_of
+from stairs.ring import power_of_two
+from stairs.select_kernels import enter_values
 
 NO_CHECKS: NDArray[np.int64] = np.zeros(0, np.int64)
 """Of a step by a single key: nothing is left to verify."""
@@ -27,6 +31,35 @@ NO_CHECKS: NDArray[np.int64] = np.zeros(0, np.int64)
 Recipe = list[tuple[int, Stair]] | int | None
 """How entries get their key: from these components' leaves, from a component's row number (-1: none), or not at all,
 since they have it already."""
+
+
+@frozen(eq=False)
+class Pick:
+    """The rows of a leaf that take one of several ways, batch by batch."""
+
+    leaf: Ring
+    ring: Ring
+    """Where the selected rows are, from the time on that the program has come to it."""
+    keyed: Ring
+    """The leaf whose keys decide."""
+    share: tuple[int, int]
+    """From which number on, and up to which, rows are selected."""
+    table: NDArray[np.int64] | None
+    """The numbers of some keys; None: rows are drawn for."""
+    salt: int = 0
+
+    @property
+    def fields(self) -> tuple[int, ...]:
+        """The instruction for it, from OUT on."""
+        table, extent = (0, self.salt) if self.table is None else (address_of(self.table), len(self.table))
+        rings = self.ring.address, self.leaf.address, self.keyed.address
+        return (*rings, 0, table, extent, 0, *self.share)
+
+    def make_room(self) -> int:
+        """Make room for all rows of the batch; 0, since the instruction is to be followed once more."""
+        start, stop = self.leaf.delta
+        self.ring.reserve(stop - start)
+        return 0
 
 
 @define(eq=False)
@@ -52,6 +85,8 @@ class Hop:
     """Nothing but a probe, and what is verified."""
     checks: NDArray[np.int64]
     """What is verified, for kernels: components and addresses of leaves."""
+    pick: Pick | None = None
+    """What selects the rows that take it, where that is not a range of a batch."""
     _streams: NDArray[np.int64] | None = field(init=False, default=None)
 
     @property
@@ -62,8 +97,15 @@ class Hop:
         return self._streams
 
     @property
+    def arriving(self) -> Ring:
+        """Where the entries of this batch are that take it: the source, or what was selected of it."""
+        return self.source if self.pick is None else self.pick.ring
+
+    @property
     def delta(self) -> tuple[int, int]:
-        """The entries of this batch that take it."""
+        """The entries of this batch that take it, in ``arriving``."""
+        if self.pick is not None:
+            return self.pick.ring.delta
         start, stop = self.source.delta
         first, last = part_of.py_func(start, stop, *self.step.share)
         return first, last
@@ -130,17 +172,40 @@ class Binder:
         places.update({wanted: self.leaf(wanted) for wanted in table.leaves})
         for wanted, stair in stairs.items():
             places[wanted] = stair
+        picks: dict[tuple[StairId | Place, tuple[int, int]], Pick] = {}
+        for stop in table.stops:
+            for step in stop.steps:
+                if step.selector is not None and (step.source, step.share) not in picks:
+                    picks[step.source, step.share] = self._pick(step, step.selector, places[step.source])
         return [
             Halt(
                 places[stop.out],
                 stairs.get(stop.out) if isinstance(stop.out, StairId) else None,
-                [self._hop(step, places, carriers) for step in stop.steps],
+                [self._hop(step, places, carriers, picks) for step in stop.steps],
                 self.recipe(stop.out, stop.steps),
             )
             for stop in table.stops
         ]
 
-    def _hop(self, step: Step, places: dict[StairId | Place, Ring], carriers: dict[StairId, StairId]) -> Hop:
+    def _pick(self, step: Step, selector: Selector, leaf: Ring) -> Pick:
+        """What selects the rows of a leaf that take a step."""
+        (stream,), ring = step.source.streams, Ring(1, hashed=False)
+        if isinstance(selector, Drawn):  # streams are drawn for independently of each other
+            return Pick(leaf, ring, leaf, step.share, None, selector.seed ^ (stream << 48))
+        values = [(value, i) for i, some in enumerate(selector.values, 1) for value in some]
+        keys, numbers = np.array(values, np.int64).T.copy()
+        table = np.zeros((power_of_two(2 * len(values)), 2), np.int64)
+        enter_values(table, keys, numbers)
+        c = self.compiler.columns[self.compiler.names[stream]][selector.column]
+        return Pick(leaf, ring, self.streams[stream].stair(self.compiler.key(1 << c)), step.share, table)
+
+    def _hop(
+        self,
+        step: Step,
+        places: dict[StairId | Place, Ring],
+        carriers: dict[StairId, StairId],
+        picks: dict[tuple[StairId | Place, tuple[int, int]], Pick],
+    ) -> Hop:
         target = places[step.target]
         assert isinstance(target, Stair)
         ours, theirs = step.source.streams, step.target.streams
@@ -168,6 +233,7 @@ class Binder:
             np.array([(a, b.address, c, d.address) for a, b, c, d in verified], np.int64)
             if verified
             else NO_CHECKS,
+            picks[step.source, step.share] if step.selector is not None else None,
         )
 
     def _kernel(self, sources: int, targets: int) -> tuple[Any, int]:

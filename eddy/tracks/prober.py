@@ -35,6 +35,8 @@ class Prober:
         """Where the kernel stands that probes, and how many matches there were: programs use it too."""
         self.waiting = np.zeros((2, BLOCK + 1), np.int32)
         """Room for the entries that a kernel has in hand."""
+        self.tried = 0
+        """Pairs, found outside of programs, that were held to predicates, or could have been."""
 
     def hop(
         self, hop: Hop, source: Ring, start: int, stop: int, out: Ring, marks: Marks, filling: bool = False
@@ -57,10 +59,11 @@ class Prober:
         if hop.theta is None:
             yield from self._probe(hop, source, start, stop, out, marks, filling)
             return
-        pairs = self.take(source.components)
+        pairs, looked_at = self.take(source.components), hop.theta.looked_at
         for _ in hop.theta.pairs(source, start, stop, pairs, self._moment.newest):
             yield from self._probe(hop, pairs, pairs.base, pairs.tail, out, marks, filling)
             pairs.clear()
+        self.tried += hop.theta.looked_at - looked_at
         self.give(pairs)
 
     def _probe(
@@ -80,6 +83,7 @@ class Prober:
         done = 0
         while not done:
             done = join(source.state, target.state, out.state, hop.place, streams, marks, cursor, waiting)
+            self.tried += out.tail - first
             if decided:
                 self._decide(hop, out, first)
             if not done and out.is_full:

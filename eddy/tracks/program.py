@@ -9,7 +9,8 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from eddy.tracks.binding import Halt, Hop
+from eddy.tracks.binding import Halt, Hop, Pick
+from stairs import Ring
 from stairs.lowlevel.address import address_of
 from stairs.program_kernels import (
     ASK,
@@ -23,10 +24,16 @@ from stairs.program_kernels import (
     NESTED,
     NUMBER,
     PROBES,
+    SELECT,
+    TRIED,
+    WHOLE,
 )
 
 ROWS_OF = [Struct(f"{fields}q{8 * (INSTRUCTION - fields)}x") for fields in range(INSTRUCTION + 1)]
 """Instructions with so many fields, as bytes; the other fields are 0."""
+
+COUNTED = [PROBES, MATCHES, TRIED]
+"""Where a hop is counted, among the fields of its instruction."""
 
 Assist = Callable[[], int]
 """Does what an ASK is for; 0 if the instruction is to be followed once more."""
@@ -52,6 +59,8 @@ class Program:
     sources: list[tuple[Halt, Hop | None, Assist | None]]
     last: int
     """Where the last stop begins, whose entries are results."""
+    selected: tuple[Ring, ...] = ()
+    """Rings for rows that are selected for one of several ways."""
     hops: dict[Hop, int] = field(init=False, repr=False)
     """Where each hop is."""
     _places: NDArray[np.int64] = field(init=False, repr=False)
@@ -61,36 +70,38 @@ class Program:
         object.__setattr__(self, "hops", hops)
         object.__setattr__(self, "_places", np.array(list(hops.values()), np.int64))
 
-    def count(self, hop: Hop, probes: int, matches: int) -> None:
-        """Count a hop that the kernel did not make: ``probes`` entries took it, and gave ``matches``."""
-        self.table[self.hops[hop], PROBES] += probes
-        self.table[self.hops[hop], MATCHES] += matches
+    def count(self, hop: Hop, probes: int, matches: int, tried: int) -> None:
+        """Count a hop that the kernel did not make: ``probes`` entries took it, and gave ``matches`` of those that were
+        ``tried``."""
+        self.table[self.hops[hop], COUNTED] += probes, matches, tried
 
     def begin_counting(self) -> None:
         """Forget what was counted so far."""
-        self.table[:, PROBES : MATCHES + 1] = 0
+        self.table[:, COUNTED] = 0
 
     @property
     def tally(self) -> NDArray[np.int64]:
         """What `counts` is made of, as it is now, at less cost."""
-        return self.table[:, PROBES : MATCHES + 1].copy()
+        return self.table[:, COUNTED]
 
     def counts(self, since: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
-        """Entries that have taken each hop, in the order of ``hops``, and matches; ``since`` a tally, if there is one.
-        A copy."""
-        counted = self.table[:, PROBES : MATCHES + 1]
+        """Entries that have taken each hop, in the order of ``hops``, matches, and those that were tried; ``since`` a
+        tally, if there is one. A copy."""
+        counted = self.table[:, COUNTED]
         return (counted if since is None else counted - since)[self._places]
 
 
 def compile_program(schedule: Sequence[Halt | Visit]) -> Program:
     """The instructions of these halts, the last of which makes the results, and calls between them.
 
-    A hop that is more than a probe is left to the router.
+    A hop that is more than a probe is left to the router. Rows are selected before the first halt that wants them, and
+    outside of it: the last one may be left to be run by others.
     """
     rows: list[bytes] = []
     sources: list[tuple[Halt, Hop | None, Assist | None]] = []
     halts = [item for item in schedule if isinstance(item, Halt)]
     final, last = halts[-1] if halts else None, 0
+    picked: dict[Pick, None] = {}
 
     def add(halt: Halt, hop: Hop | None, *fields: int, call: Assist | None = None) -> None:
         """An instruction: these fields, and 0 in the others."""
@@ -101,6 +112,10 @@ def compile_program(schedule: Sequence[Halt | Visit]) -> Program:
         if not isinstance(halt, Halt):
             add(halts[-1], None, ASK, 0, halt.source, halt.target, halt.kind, call=halt.assist)
             continue
+        for pick in dict.fromkeys(hop.pick for hop in halt.hops):
+            if pick is not None and pick not in picked:
+                picked[pick] = None
+                add(halt, None, SELECT, *pick.fields, call=pick.make_room)
         last = len(rows)
         out = 0 if halt is final else halt.out.address
         add(halt, None, BEGIN, out)
@@ -114,7 +129,7 @@ def compile_program(schedule: Sequence[Halt | Visit]) -> Program:
                     hop,
                     JOIN,
                     out,
-                    hop.source.address,
+                    hop.arriving.address,
                     hop.target.address,
                     hop.kind,
                     address_of(hop.place),
@@ -124,7 +139,7 @@ def compile_program(schedule: Sequence[Halt | Visit]) -> Program:
                     and not halt.visits
                     and halt.stair is not None
                     and not hop.verified,
-                    *hop.step.share,
+                    *(hop.step.share if hop.pick is None else (0, WHOLE)),
                     0,
                     0,
                     address_of(hop.checks),
@@ -147,4 +162,4 @@ def compile_program(schedule: Sequence[Halt | Visit]) -> Program:
         for visit in halt.additions:
             add(halt, None, ASK, out, visit.source, visit.target, visit.kind, call=visit.assist)
     table = np.frombuffer(b"".join(rows), np.int64).reshape(-1, INSTRUCTION)
-    return Program(table.copy(), sources, last)
+    return Program(table.copy(), sources, last, tuple(pick.ring for pick in picked))

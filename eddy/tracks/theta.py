@@ -70,6 +70,11 @@ class Theta:
             if bands.count:
                 self._bands, self._driver = bands, Driver(bands)
 
+    @property
+    def looked_at(self) -> int:
+        """Candidates that were tested so far, by this step or others that look for rows of the same stream."""
+        return 0 if self._row is None else self._states[self._row].looked_at
+
     def pairs(self, source: Ring, start: int, stop: int, out: Ring, newest: Rows) -> Iterator[None]:
         """Fill ``out`` with copies of the source's entries, each under a row that the predicates accept.
 

@@ -40,7 +40,7 @@ class Track:
     @property
     def places(self) -> list[Ring]:
         """Rings of its own for entries that are not stored."""
-        return [halt.out for halt in self.halts[:-1] if halt.stair is None]
+        return [*(halt.out for halt in self.halts[:-1] if halt.stair is None), *self.program.selected]
 
     @property
     def scratch(self) -> list[Ring]:

@@ -78,6 +78,8 @@ def count(view: View) -> Cards:
     turns: dict[frozenset[str], float] = {}
     probes: dict[frozenset[str], int] = {}
     for step in view.steps:
+        if step.share == 0.0:  # the rows that take it were chosen, and say nothing of others
+            continue
         both = frozenset(step.source + step.target)
         matches[both] = matches.get(both, 0.0) + step.matches
         turns[both] = turns.get(both, 0.0) + step.share * sum(

@@ -10,13 +10,15 @@ from collections.abc import Mapping
 from attrs import define, field
 
 from policies.graph import Graph
-from policies.options import number, whole
+from policies.options import number, one_of, whole
 from policies.routing.base import Choice, Routing
 from policies.routing.orders import Order, as_orderings, followers
 from policies.view import View
 
 WHOLE = 1 << 12
 """Weights are parts of this."""
+SEEDS = (1 << 62) - 1
+"""The bits of a seed that a plan can name."""
 
 
 @define(eq=False)
@@ -28,14 +30,21 @@ class Lottery(Routing):
     to the tickets that they earned in the last window; each has a share of at least ``floor``, so that none is
     forgotten.
 
-    A delta is split, not each row drawn for: of the rows of a batch that are to go on, each STAIR gets its share, and
-    what it returns is split among the rest by the same tickets. So a plan is a number of whole orders, each weighted by
-    the product of the shares along it (``A 3: B C | A 1: C B``), and kernels take ranges of rows. This is what draws
-    for single rows come to on average, without their variance.
+    With ``draw="batch"`` a delta is split, not each row drawn for: of the rows of a batch that are to go on, each STAIR
+    gets its share, and what it returns is split among the rest by the same tickets. So a plan is a number of whole
+    orders, each weighted by the product of the shares along it (``A 3: B C | A 1: C B``), and kernels take ranges of
+    rows. This is what draws for single rows come to on average, without their variance.
+
+    With ``draw="tuple"`` each row is drawn for, as in the paper, with the same weights (``A 3 drawn: B C | ...``): a
+    hash of its number and the seed says which way it goes, so that it does not matter how rows come in batches. And
+    there is back-pressure. In the paper an operator that takes long has a long queue, and is given less. Here it is
+    counted what a probe takes: the look-up, and each pair that had to be looked at closely, whether it was a match or a
+    predicate besides the key refused it. What a STAIR has earned is divided by that, so tickets are for rows used up in
+    a unit of work.
 
     Departures: at most ``draws`` orders are made for each stream. Where there are more, those that are followed are
     drawn, by systematic sampling, so that each step is as probable as its tickets say. Tickets are counted anew once a
-    window, ``period`` events. There are no queues, hence no back-pressure: a probe is as good as another, whatever it
+    window, ``period`` events. There are no queues; with ``draw="batch"`` a probe is as good as another, whatever it
     costs. And where some STAIR returns more than it takes, as joins do and the paper's filters do not, all tickets are
     counted from the greatest fan-out down: else nobody would have any.
     """
@@ -43,10 +52,12 @@ class Lottery(Routing):
     period: int = field(default=32_768, validator=whole(1))
     draws: int = field(default=8, validator=whole(1))
     floor: float = field(default=0.02, validator=number(above=0, most=1))
+    draw: str = field(default="batch", validator=one_of(("batch", "tuple")))
+    _seed: int = field(init=False, default=0, repr=False)
     _random: random.Random = field(init=False, factory=random.Random, repr=False)
 
     def begin(self, names: tuple[str, ...], seed: int) -> None:
-        self._random = random.Random(seed)
+        self._random, self._seed = random.Random(seed), int(seed) & SEEDS
 
     def choose(self, view: View) -> Choice | None:
         """Orders drawn anew. They keep no composites, so it leaves an engine alone where a sub-plan is pinned."""
@@ -55,7 +66,8 @@ class Lottery(Routing):
         tickets = self.tickets(view)
         ways = {name: self._ways(view.graph, name, tickets) for name in view.graph.names}
         held = ", ".join(f"{name} {count:.3g}" for name, count in tickets.items())
-        return Choice(as_orderings(ways), f"tickets: {held}")
+        seed = self._seed if self.draw == "tuple" else None
+        return Choice(as_orderings(ways, seed), f"tickets: {held}")
 
     def _ways(self, graph: Graph, name: str, tickets: Mapping[str, float]) -> dict[Order, int]:
         """The orders of a stream's rows and their weights, in parts of WHOLE; a drawn one comes last.
@@ -110,11 +122,17 @@ class Lottery(Routing):
         """What the STAIR of each stream holds."""
         probes: Counter[str] = Counter()
         matches: Counter[str] = Counter()
+        tried: Counter[str] = Counter()
         for step in view.steps:
             if len(step.target) == 1:
                 probes[step.target[0]] += step.probes
                 matches[step.target[0]] += step.matches
+                tried[step.target[0]] += step.tried
         most = max([1.0, *(matches[name] / count for name, count in probes.items() if count)])
         earned = {name: probes[name] - matches[name] / most for name in view.graph.names}
+        if self.draw == "tuple":
+            earned = {
+                name: count / (1.0 + tried[name] / max(1, probes[name])) for name, count in earned.items()
+            }
         least = self.floor * max(1.0, sum(earned.values()))
         return {name: max(least, count) for name, count in earned.items()}

@@ -28,10 +28,12 @@ def order_by(graph: Graph, first: str, pick: Callable[[Order, list[str]], str]) 
     return order
 
 
-def as_orderings(ways: Mapping[str, Mapping[Order, int]]) -> str:
-    """The plan in which the rows of each stream visit the others in these orders, in proportion to the weights."""
+def as_orderings(ways: Mapping[str, Mapping[Order, int]], seed: int | None = None) -> str:
+    """The plan in which the rows of each stream visit the others in these orders, in proportion to the weights: by
+    ranges of a batch, or, with a ``seed``, each row as it is drawn."""
+    drawn = "" if seed is None else f" drawn {seed}" if seed else " drawn"
     return " | ".join(
-        f"{name}{f' {weight}' if len(orders) > 1 else ''}: {' '.join(order)}"
+        f"{name}{f' {weight}{drawn}' if len(orders) > 1 else ''}: {' '.join(order)}"
         for name, orders in ways.items()
         for order, weight in orders.items()
     )

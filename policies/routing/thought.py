@@ -15,6 +15,7 @@ from policies.optimizer.search import cost_of, search
 from policies.optimizer.steps import steps_of
 from policies.routing.account import Account
 from policies.routing.base import Choice
+from policies.routing.content import cost_with, driven, splits_in, splitting
 from policies.routing.profile import Profile
 from policies.routing.trial import Change, Trials
 from policies.view import View
@@ -78,11 +79,13 @@ class Thought:
         view = self.view
         believed = yield from estimating(view)
         if self.judging:
-            self._judge(believed)
+            yield from self._judge(believed)
         plan, _ = yield from search(believed, self.model, self.shape, view.pinned)
+        plan = yield from self._split(plan, believed)
         ours, theirs = steps_of(view.plan, view.graph), steps_of(plan, view.graph)
         yield reckoned(STEPS * len(theirs.steps), 0)
-        if ours.steps == theirs.steps or self.trials.barred(plan, view.events) or not self.account.solvent:
+        same = ours.steps == theirs.steps and splits_in(view.plan) == splits_in(plan)
+        if same or self.trials.barred(plan, view.events) or not self.account.solvent:
             return None
         choice = yield from self._deal(plan, believed)
         if choice is None:
@@ -91,19 +94,36 @@ class Thought:
         believed = yield from verifying(believed, view, plan)
         return (yield from self._deal(plan, believed.knowing(count(view))))
 
+    def _split(self, plan: str, believed: Estimate) -> Pieces[str]:
+        """The plan, or one in which rows of a stream take two ways, by the value of a key, if that takes less."""
+        view, model = self.view, self.model
+        split = yield from splitting(plan, view, believed, model, self.shape, self.gain)
+        if split is None:
+            return plan
+        cost = cost_of(plan, believed, model)
+        return (
+            split if (yield from cost_with(split, view, believed, model)) < (1.0 - self.gain) * cost else plan
+        )
+
     def _deal(self, plan: str, believed: Estimate) -> Pieces[Choice | None]:
         """The change to a plan, if it pays."""
         view, model, self.change = self.view, self.model, None
         piece = reckoned(STEPS * len(steps_of(plan, view.graph).steps), 0)
-        cost = cost_of(view.plan, believed, model)
+        cost = yield from cost_with(view.plan, view, believed, model)
         yield piece
-        cheaper = cost_of(plan, believed, model)
+        cheaper = yield from cost_with(plan, view, believed, model)
         yield piece
         part = changing_seconds(view.plan, plan, believed, model)
+        ours, theirs = splits_in(view.plan), splits_in(plan)
+        part += sum(
+            driven(view.plan, name, believed, model)
+            for name in {**ours, **theirs}
+            if ours.get(name) != theirs.get(name)
+        )
         yield piece
         # The steps of the plan were counted: what an estimate says beyond that is no gain.
         spent = max(0.0, self.now.seconds - model.overhead(view))
-        saved = (cost - cheaper) * min(1.0, spent / cost)
+        saved = (cost - cheaper) * min(1.0, spent / max(cost, 1e-12))
         price = moving_seconds(view.plan, plan, believed, model, view.beside, self.horizon)
         if saved <= self.gain * self.trials.strictness * part:
             return None
@@ -113,18 +133,23 @@ class Thought:
             self.later = int(price / saved)
             return None
         self.change = Change(view.plan, plan, saved, price, self.horizon, self.now.seconds)
+        way = "".join(
+            f"; rows of {split.name} go by {split.column}: {len(split.values)} values one way, others another"
+            for split in theirs.values()
+        )
         reason = (
             f"{1e9 * cost:.0f} ns an event become {1e9 * cheaper:.0f}; "
-            f"the change, {1e3 * price:.1f} ms, is paid back after {price / saved:,.0f} events"
+            f"the change, {1e3 * price:.1f} ms, is paid back after {price / saved:,.0f} events{way}"
         )
         return Choice(plan, reason, cost, saved)
 
-    def _judge(self, believed: Estimate) -> None:
+    def _judge(self, believed: Estimate) -> Pieces[None]:
         """The windows have turned over since a change: has it brought what was believed?"""
         change, self.trials.change = self.trials.change, None
         if change is None or change.plan != self.view.plan:
             return
-        former, now = (cost_of(plan, believed, self.model) for plan in (change.former, change.plan))
+        former = yield from cost_with(change.former, self.view, believed, self.model)
+        now = yield from cost_with(change.plan, self.view, believed, self.model)
         lost = self.trials.judge(change, former - now, self.view.events, turnover(self.view))
         self.account.lose(lost)
 

@@ -166,6 +166,56 @@ def test_where_there_are_too_many_orders_they_are_drawn_as_the_tickets_say():
         assert [found[name] / 2000 for name in "BCD"] == pytest.approx([0.5, 0.25, 0.25], abs=0.03)
 
 
+def test_back_pressure_leaves_fewer_tickets_to_a_stair_whose_probes_take_long():
+    """Each pair that is looked at closely is as much work as a look-up, whether it was a match or not."""
+    seen = view(steps=steps(dict.fromkeys("ABCD", 0.0)))
+    slow = tuple(evolve(step, tried=3000 if step.target == ("B",) else 0) for step in seen.steps)
+    lottery = Lottery(floor=0.01, draw="tuple")
+    assert lottery.tickets(evolve(seen, steps=slow)) == {"A": 3000, "B": 750, "C": 3000, "D": 3000}
+    assert set(Lottery(floor=0.01).tickets(evolve(seen, steps=slow)).values()) == {3000}
+
+
+def test_a_lottery_that_draws_for_tuples_splits_few_rows_too():
+    """In a batch of eight rows some go one way and some another, the same with the same seed, with the same results."""
+    streams = {name: eddy.Stream({"k": "int64"}, window=eddy.Rows(64)) for name in "ABC"}
+    query = eddy.Query(streams, where=["A.k = B.k", "B.k = C.k"])
+    found = []
+    for routing in (Lottery(period=600, draw="tuple"), Lottery(period=600, draw="tuple"), None):
+        options = {"plan": "stems", "routing": routing} if routing else {"plan": "(A B) C"}
+        engine, random, rows, split = eddy.Eddy(query, seed=7, **options), np.random.default_rng(5), [], 0
+        for _ in range(200):
+            before = {(s.source, s.target): s.probes for s in engine.view().steps}
+            rows += engine.push("A", {"k": random.integers(0, 40, 8)}).rows.tolist()
+            after = {(s.source, s.target): s.probes for s in engine.view().steps}
+            gone = {
+                target: after.get((("A",), (target,)), 0) - before.get((("A",), (target,)), 0)
+                for target in "BC"
+            }
+            split += min(gone.values()) > 0
+            rows += engine.push_all({name: {"k": random.integers(0, 40, 2)} for name in "BC"}).rows.tolist()
+        found.append((sorted(rows), engine.plan, split))
+    assert found[0] == found[1] and found[0][0] == found[2][0]
+    assert "drawn 7: B C" in found[0][1] and found[0][2] > 100
+
+
+def test_a_stair_behind_a_slow_predicate_is_tried_less():
+    """Pairs that a predicate besides the key refuses count as work: they are shown to the policy."""
+    streams = {name: eddy.Stream({"k": "int64", "v": "int64"}, window=eddy.Rows(300)) for name in "ABC"}
+    query = eddy.Query(streams, where=["A.k = B.k", "A.k = C.k", "A.v + B.v < 0"])
+    engine = eddy.Eddy(query, plan="A 1: B C | A 1: C B | B: A C | C: A B")
+    random = np.random.default_rng(2)
+    for _ in range(4):
+        engine.push_all(
+            {n: {"k": random.integers(0, 10, 100), "v": random.integers(0, 9, 100)} for n in "ABC"}
+        )
+    seen = engine.view()
+    tried = {(s.source, s.target): (s.matches, s.tried / max(1, s.probes)) for s in seen.steps}
+    assert tried[("A",), ("B",)][0] == 0 and tried[("A",), ("B",)][1] > 5
+    assert tried[("A",), ("C",)][0] == 100 * 2 * tried[("A",), ("C",)][1]
+    fair, drawn = Lottery().tickets(seen), Lottery(draw="tuple").tickets(seen)
+    assert fair["B"] > 0 and drawn["B"] / drawn["C"] < fair["B"] / fair["C"]
+
+
 def test_an_engine_splits_deltas_as_the_tickets_say():
     """Rows that arrive, and prefixes on their way, take the steps in proportion to the weights."""
     streams = {name: eddy.Stream({"k": "int64"}, window=eddy.Rows(2_000)) for name in "ABCD"}
