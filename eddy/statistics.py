@@ -84,6 +84,9 @@ class MigrationStatistics:
     """The most that the STAIRs, and a black box, held after any of its batches."""
     tracks: tuple[TrackStatistics, ...]
     """Plans that ran side by side, as they were last."""
+    predicted: dict[str, float] = field(factory=dict)
+    """Seconds that the change was to take under each technique, where `policies.Cheapest` has chosen one of them. What
+    all techniques do alike is not in it."""
 
 
 @frozen

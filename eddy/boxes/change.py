@@ -12,6 +12,7 @@ from eddy.boxes.history import History, Int64s, Pushed
 from eddy.errors import EddyError, PolicyWarning
 from eddy.faults import warn
 from eddy.shown import shown
+from policies import Migration
 
 R_co = TypeVar("R_co", covariant=True)
 R = TypeVar("R")
@@ -141,6 +142,12 @@ class BoxChange(Generic[R]):
         new.drain()
         self.see()
         self.boxed, self.adopted = None, new.box
+
+    def survey(self) -> None:
+        """Nothing can be told of what is inside of a box."""
+
+    def delegate(self, technique: Migration, predicted: Mapping[str, float]) -> NoReturn:
+        self._refuse()
 
     def shift(self) -> NoReturn:
         self._refuse()

@@ -22,6 +22,8 @@ class Chronicle:
     plan: Plan
     begun: int
     """Events before it."""
+    predicted: dict[str, float] = field(factory=dict, init=False)
+    """Seconds that it was to take under each technique, where one was chosen."""
     ended: int | None = field(default=None, init=False)
     seconds: float = field(default=0.0, init=False)
     """Time spent in the calls of the technique."""
@@ -110,4 +112,5 @@ class Chronicle:
             longest_pause=self._pause,
             peak_bytes=self._peak,
             tracks=self._tracks,
+            predicted=self.predicted,
         )

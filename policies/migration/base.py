@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Protocol
+
+from policies.migration.survey import Survey
 
 
 class State(Protocol):
@@ -51,7 +53,16 @@ class Box(Protocol):
 
 
 class Change(Protocol):
-    """A plan change under way. One of the first four starts it; whatever follows, results are exact."""
+    """A plan change under way. One of `shift`, `fork`, `split` and `box` starts it; whatever follows, results are
+    exact."""
+
+    def survey(self) -> Survey | None:
+        """What can be told of the change before it begins: both plans, and how large all is that they keep. A few
+        hundred rows are sampled for it. None for a set difference, where nothing of that is known."""
+
+    def delegate(self, technique: Migration, predicted: Mapping[str, float]) -> None:
+        """From now on ``technique`` goes on with the change: its `work` and its `done` are called. It is told as the
+        technique of the change, and ``predicted``, what the change was said to take under each, beside it."""
 
     def shift(self) -> Sequence[State]:
         """The new plan takes over. STAIRs that both plans have are kept; returns the others, which consist of holes,
@@ -148,8 +159,8 @@ class Migration(ABC):
         return False
 
     def begin(self, change: Change) -> None:
-        """A plan is to be changed; another change may still be under way. One of the first four methods of ``change``
-        starts it; what is inherited is `shift`."""
+        """A plan is to be changed; another change may still be under way. One of `shift`, `fork`, `split` and `box` of
+        ``change`` starts it; what is inherited is `shift`."""
         change.shift()
 
     @abstractmethod
