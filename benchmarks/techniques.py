@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
+from benchmarks import cheapest_figures
 from benchmarks.hybmig_figures import SHAPES, SWEPT, VARIANTS, background, median, output, sharing, sweep
 from benchmarks.jisc_figures import CASES, FEEDS, batches, frequency, latency, many_joins, transitions
 from benchmarks.migration_workloads import left_deep, swapped
@@ -93,6 +94,9 @@ GROUPS: Mapping[str, Callable[[Report], None]] = {
     },
     "sharing": sharing,
     "background": background,
+    **{f"cheapest, {feed} keys": partial(cheapest_figures.transitions, feed=feed) for feed in FEEDS},
+    **{f"cheapest, frequent, {case}": partial(cheapest_figures.frequency, case=case) for case in CASES},
+    "cheapest, clique": cheapest_figures.cliques,
     "not migrating": idle,
 }
 

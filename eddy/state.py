@@ -7,7 +7,7 @@ changes it holds `EngineState.access`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from eddy.results.recent import RecentResults
     from eddy.router.budget import Budget
     from eddy.router.executor import Executor
+    from eddy.steering.sampling import Sampler
     from eddy.steering.steering import Steering
     from eddy.store.row_numbers import RowNumbers
     from eddy.store.stream import StoredStream
@@ -94,6 +95,8 @@ class EngineState:
     """Values of columns of a stream for the rows that results name: `stored_values`, unless a whole keeps them."""
     changes: PlanChanges = field(init=False)
     """The plan changes under way, and those that are over."""
+    sampler: Callable[[], Sampler] = field(init=False)
+    """Makes a sampler of the rows as they are."""
     steering: Steering = field(init=False)
     """Asks the routing policy when it is time."""
     fast_path: FastPath | None = None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from policies.feedback import Doe, Feedback, Mns, NoFeedback
 from policies.later import later
 from policies.migration import (
+    PRICED,
     EagerStairs,
     Ghm,
     Gms,
@@ -33,9 +34,10 @@ from policies.routing import (
 )
 
 if TYPE_CHECKING:
+    from policies.migration import Cheapest
     from policies.routing import Auto, Base, Card, Pop
 else:
-    __getattr__ = later(__name__, OPTIMISED)
+    __getattr__ = later(__name__, {**OPTIMISED, **PRICED})
 
 
 def __dir__() -> list[str]:
@@ -46,6 +48,7 @@ __all__ = [
     "Auto",
     "Base",
     "Card",
+    "Cheapest",
     "Choice",
     "Doe",
     "EagerStairs",

@@ -19,6 +19,7 @@ from policies import (
     Auto,
     Base,
     Card,
+    Cheapest,
     Doe,
     EagerStairs,
     Feedback,
@@ -52,8 +53,35 @@ TECHNIQUES = [
 ]
 """Every technique that emits results in the order of their latest events, with all that changes what it does."""
 
-ANY_TECHNIQUE = [*TECHNIQUES, *(Jisc(keys, once) for keys in (0, 1) for once in (0.5, 2.0, 100.0))]
-"""And those that are now one of these, now another, by how large windows are beside batches."""
+
+class Taking(Migration):
+    """Gives one change after the other to another technique of four, in an order of its own."""
+
+    def __init__(self, order):
+        self.order = order
+        self.next = itertools.cycle(order)
+
+    def __repr__(self):
+        return f"Taking({self.order})"
+
+    def begin(self, change):
+        technique = (Jisc(), MovingState(), ParallelTrack(), HybMig())[next(self.next)]
+        change.delegate(technique, {})
+        technique.begin(change)
+
+    def work(self, change):
+        Jisc().work(change)  # after loading a snapshot there is nobody else
+
+
+ANY_TECHNIQUE = [
+    *TECHNIQUES,
+    *(Jisc(keys, once) for keys in (0, 1) for once in (0.5, 2.0, 100.0)),
+    Cheapest(),
+    Cheapest(pause=1e4),
+    Taking((3, 0, 2, 1)),
+    Taking((2, 3, 1, 0)),
+]
+"""And those that are now one of these, now another, by how large windows are beside batches or by what is predicted."""
 
 FEEDBACK = [
     NoFeedback(),

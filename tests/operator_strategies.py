@@ -5,7 +5,7 @@ from __future__ import annotations
 from attrs import evolve
 from hypothesis import strategies as st
 
-from policies import EagerStairs, Ghm, Gms, Gpt, Jisc, MovingState
+from policies import Cheapest, EagerStairs, Ghm, Gms, Gpt, Jisc, MovingState
 from tests import queries
 from tests.cases import ANY_TECHNIQUE, S
 from tests.operator_cases import OperatorCase, expected
@@ -22,6 +22,7 @@ REORDERING = [
     Gms(),
     Gpt(),
     Ghm(),
+    Cheapest(),
 ]
 """Every technique that can reorder set differences."""
 

@@ -37,7 +37,7 @@ TECHNIQUES = [
     kind
     for kind in vars(policies).values()
     if isinstance(kind, type) and issubclass(kind, policies.Migration) and kind is not policies.Migration
-]
+] + [policies.Cheapest]  # which is loaded when it is first asked for
 
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SIZE = re.compile(r"\b[\d.,]+ (bytes|KiB|MiB)\b")

@@ -12,6 +12,7 @@ from eddy.boxes.history import History, Int64s, Pushed
 from eddy.errors import EddyError, PolicyWarning
 from eddy.faults import warn
 from eddy.shown import shown
+from policies import Migration
 from policies.migration.base import State
 
 R_co = TypeVar("R_co", covariant=True)
@@ -147,6 +148,12 @@ class BoxChange(Generic[R]):
         self._refuse()
 
     def promote(self, state: State) -> NoReturn:
+        self._refuse()
+
+    def survey(self) -> None:
+        """Nothing can be told of what is inside of a box."""
+
+    def delegate(self, technique: Migration, predicted: Mapping[str, float]) -> NoReturn:
         self._refuse()
 
     def shift(self) -> NoReturn:

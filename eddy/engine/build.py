@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from eddy.access import Access
 from eddy.compiling import ready
 from eddy.engine.factory import Factory
@@ -18,6 +20,7 @@ from eddy.results.recent import RecentResults
 from eddy.router.budget import Budget
 from eddy.state import EngineState, Options
 from eddy.steering.steering import Steering
+from eddy.steering.view import sampler_of
 from eddy.store.row_numbers import RowNumbers
 from eddy.store.stream import numbers_in_whole
 from eddy.threads.employ import employ
@@ -58,6 +61,7 @@ def build(
     if share is not None and state.executor.routers:  # a set difference is never cut into parts
         state.output.number = lambda rows: numbers_in_whole(state.streams, rows)
     state.changes = Migrations(state)
+    state.sampler = partial(sampler_of, state)
     ready(kernels_of(state))
     return state
 

@@ -38,6 +38,7 @@ def explain(
         f"{_count(statistics.events, 'event')}, {_count(statistics.results, 'result')}, {_size(statistics.bytes)}",
     ]
     lines += who
+    lines += _chosen(statistics)
     if statistics.fault is not None:
         lines.append(f"{statistics.fault}; the next push raises it")
     if statistics.keys_demoted:
@@ -72,6 +73,16 @@ def _ways(plan: Orderings, name: str) -> list[str]:
         return [*sets, " (its other rows)"]
     total, drawn = sum(weight for weight, _ in ways), "" if selector is None else ", drawn"
     return [f" ({weight / total:.0%} of its rows{drawn})" for weight, _ in ways]
+
+
+def _chosen(statistics: Statistics) -> list[str]:
+    """Which technique was chosen for the last change of the plan, where one was, and what each was said to take."""
+    change = statistics.history[-1] if statistics.history else None
+    if change is None or not change.predicted:
+        return []
+    others = [f"{name} {1e3 * s:.1f}" for name, s in change.predicted.items() if name != change.technique]
+    own = f"{1e3 * change.predicted[change.technique]:.1f}"
+    return [f"last change by {change.technique}, predicted {own} ms ({', '.join(others)})"]
 
 
 def _node(

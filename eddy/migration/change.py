@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from attrs import define, field
@@ -12,6 +12,7 @@ from eddy.errors import EddyError
 from eddy.migration.black_box import BlackBox, history
 from eddy.migration.hybrid import Hybrid, Task
 from eddy.migration.record import Chronicle
+from eddy.migration.surveying import Samples, survey
 from eddy.migration.takeover import expire, fork, merge, mirror, split, unfinished
 from eddy.plan.compiler import StairId
 from eddy.plan.plan import Plan
@@ -19,7 +20,9 @@ from eddy.router.executor import PlanExecutor, RunningPlan
 from eddy.router.router import Router
 from eddy.store.row_numbers import RowNumbers
 from eddy.tracks.track import Track
+from policies import Migration
 from policies.migration.base import State
+from policies.migration.survey import Survey
 from stairs import Stair
 from stairs.transform import demote_all
 
@@ -34,8 +37,11 @@ class Change:
     _rows: RowNumbers
     _new_box: Callable[[Plan, Sequence[int]], BlackBox]
     """Makes an empty box for a plan, whose streams begin with these rows."""
+    _samples: Callable[[], Samples]
     batch: float = 0.0
     """Events of a batch, on average."""
+    technique: Migration | None = field(default=None, init=False)
+    """Who goes on with it, where that is another than the engine's technique."""
     live: int = field(init=False)
     """Rows that were live when it began."""
     counts: NDArray[np.int64] = field(init=False)
@@ -62,6 +68,23 @@ class Change:
         self.counts = self._rows.counts.copy()
         self.since = (self.counts, self.live)
         self.chronicle.count(self._router)
+
+    # -- choosing --------------------------------------------------------------------------------------------------
+
+    def survey(self) -> Survey | None:
+        router = self._router
+        if not isinstance(router, Router):
+            return None
+        compiler, former = router.compiler, router.tracks[-1].table
+        if not router.alone:  # the tables of plans that run side by side have steps of their own
+            former = compiler.compile(self.chronicle.former)
+        tables = former, compiler.compile(self.plan)
+        return survey(router, self._rows, *tables, self._samples(), self.batch, self.running)
+
+    def delegate(self, technique: Migration, predicted: Mapping[str, float]) -> None:
+        self.technique = technique
+        self.chronicle.technique = type(technique).__name__
+        self.chronicle.predicted = dict(predicted)
 
     # -- starting --------------------------------------------------------------------------------------------------
 

@@ -131,7 +131,8 @@ class Migrations(PlanChanges):
         state = self._state
         chronicle = Chronicle(type(state.options.migration).__name__, state.plan, plan, state.events)
         batch = (state.events - state.loaded) / state.batches if state.batches else 0.0
-        return Change(plan, chronicle, self._router, state.row_numbers, state.factory.box, batch)
+        make, samples = state.factory.box, state.sampler
+        return Change(plan, chronicle, self._router, state.row_numbers, make, samples, batch)
 
     # -- going on --------------------------------------------------------------------------------------------------
 
@@ -149,7 +150,7 @@ class Migrations(PlanChanges):
             held = self._held.collect(self._router, self._state.fetch, self._state.output.number)
             change.note(len(self._router.marks), results, held)
             change.dropped = []
-            self._pump(change, self._state.options.migration.work)
+            self._pump(change, self._technique.of(change).work)
 
     def finish(self) -> None:
         """Be done now."""

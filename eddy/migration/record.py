@@ -22,6 +22,8 @@ class Chronicle:
     plan: Plan
     begun: int
     """Events before it."""
+    predicted: dict[str, float] = field(factory=dict, init=False)
+    """Seconds that it was to take under each technique, where one was chosen."""
     ended: int | None = field(default=None, init=False)
     seconds: float = field(default=0.0, init=False)
     """Time spent in the calls of the technique."""
@@ -116,4 +118,5 @@ class Chronicle:
             tracks=self._tracks,
             entries_demoted=self.demoted,
             entries_promoted=self.promoted,
+            predicted=self.predicted,
         )

@@ -16,6 +16,10 @@ class Technique:
     def __init__(self, policy: Migration, faults: Faults) -> None:
         self._policy, self._faults = policy, faults
 
+    def of(self, change: Change) -> Migration:
+        """Who goes on with a change."""
+        return self._policy if change.technique is None else change.technique
+
     def call(
         self, change: Change, step: Callable[[Change], None], unchanged: Callable[[], bool], so: str
     ) -> None:
@@ -47,7 +51,7 @@ class Technique:
     def is_done(self, change: Change) -> bool:
         """Whether the technique says that a change is over; if it cannot say, whether nothing is left to be done."""
         try:
-            return self._policy.done(change)
+            return self.of(change).done(change)
         except Exception as error:
             self._faults.note("migration", self._policy, error)
             return not change.running

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eddy.errors import EddyError
-from eddy.plan.compiler import Place, StairId
+from eddy.plan.compiler import Key, Place, StairId
 from eddy.query.query import Query
 from eddy.query.windows import Rows
 from eddy.steering.fan_outs import describe_steps
@@ -135,20 +135,7 @@ class Watch:
         return sampling.sample, distinct, self._steps(), self._stairs(), sampling.pairs, sampling
 
     def _sampler(self) -> GroupSampler:
-        state, part = self._state, self._state
-        if part.executor.shards:  # one of them has a fair part of the rows
-            part = part.executor.shards[0].state
-        (router,) = part.executor.routers
-        return GroupSampler(
-            router.compiler,
-            router.streams,
-            part.row_numbers.lows,
-            part.row_numbers.counts,
-            (int(state.options.seed) & 0xFFFFFFFFFFFFFFFF, state.events),
-            state.options.joins == "nested",
-            state.row_numbers.shares(),
-            self._joined,
-        )
+        return sampler_of(self._state, self._joined)
 
     def tell(self) -> list[str]:
         """What the steps of the plan have found since it runs, beside what sampling says now."""
@@ -220,3 +207,21 @@ def _no_pairs(wanted: Collection[tuple[str, str]] | None = None) -> dict[tuple[s
 
 def _no_sample(start: str, path: tuple[str, ...]) -> tuple[float, ...]:
     raise EddyError("a set difference has no fan-outs to sample: its plans are orders of subtraction")
+
+
+def sampler_of(state: EngineState, joined: dict[tuple[int, int], Key] | None = None) -> GroupSampler:
+    """A sampler of an engine's rows as they are; ``joined``, where it is known: the pairs that an equality connects."""
+    part = state
+    if part.executor.shards:  # one of them has a fair part of the rows
+        part = part.executor.shards[0].state
+    (router,) = part.executor.routers
+    return GroupSampler(
+        router.compiler,
+        router.streams,
+        part.row_numbers.lows,
+        part.row_numbers.counts,
+        (int(state.options.seed) & 0xFFFFFFFFFFFFFFFF, state.events),
+        state.options.joins == "nested",
+        state.row_numbers.shares(),
+        joined,
+    )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Protocol
+
+from policies.migration.survey import Survey
 
 
 class State(Protocol):
@@ -56,6 +58,14 @@ class Change(Protocol):
     def demote(self) -> None:
         """Before `shift`: take all composites of the old plan apart that the new one has no STAIR for, the largest
         first. What is left of each are its parts in the STAIRs below, and the rows of its streams, in one copy."""
+
+    def survey(self) -> Survey | None:
+        """What can be told of the change before it begins: both plans, and how large all is that they keep. A few
+        hundred rows are sampled for it. None for a set difference, where nothing of that is known."""
+
+    def delegate(self, technique: Migration, predicted: Mapping[str, float]) -> None:
+        """From now on ``technique`` goes on with the change: its `work` and its `done` are called. It is told as the
+        technique of the change, and ``predicted``, what the change was said to take under each, beside it."""
 
     def shift(self) -> Sequence[State]:
         """The new plan takes over. STAIRs that both plans have are kept; returns the others, which consist of holes,
