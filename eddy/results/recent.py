@@ -41,7 +41,11 @@ class Push:
     @property
     def held(self) -> bool:
         """Whether somebody does, and will ask the engine for it."""
-        return any((one := reference()) is not None and one.fetch is not None for reference in self.contents)
+        for reference in self.contents:
+            one = reference()
+            if one is not None and one.fetch is not None:
+                return True
+        return False
 
     def materialise(self) -> None:
         """Read now what is held."""
@@ -68,14 +72,19 @@ class RecentResults:
     def next_ring(self) -> int:
         """Which of them the next push writes to: this one again, if nobody needs it any more."""
         if self._next is None:
-            busy = {push.ring for push in self._pushes if push.held}
-            self._next = next(ring for ring in (self.ring, *range(RESULT_RINGS)) if ring not in busy)
+            self._next = self.ring
+            if self._pushes:
+                busy = {push.ring for push in self._pushes if push.held}
+                self._next = next(ring for ring in (self.ring, *range(RESULT_RINGS)) if ring not in busy)
         return self._next
 
     def make_way(self) -> None:
         """A push may begin: materialise the results that somebody still holds, and that it would write over."""
-        if len(self._pushes) >= RESULT_RINGS - 1:
-            self._pushes[0].materialise()
+        pushes = self._pushes
+        while pushes and not pushes[0].held:
+            pushes.popleft()
+        if len(pushes) >= RESULT_RINGS - 1:
+            pushes[0].materialise()
 
     def begin(self, streams: Sequence[StoredStream], lows: list[int]) -> None:
         """A push begins; ``lows`` are the low-water rows until now. Payload that nobody can ask for is let go."""
@@ -86,13 +95,14 @@ class RecentResults:
     def turn(self, lows: list[int]) -> list[int]:
         """A push begins; ``lows`` are the low-water rows until now. Returns the first rows that somebody can ask
         for: the caller lets go of the payload before these."""
-        while len(self._pushes) >= RESULT_RINGS - 1:
-            self._pushes[0].materialise()
-            self._pushes.popleft()
+        self.make_way()
+        pushes = self._pushes
+        if len(pushes) >= RESULT_RINGS - 1:
+            pushes.popleft()
         self.turns += 1
         self.ring, self._next = self.next_ring, None
-        self._pushes.append(Push(lows, self.ring))
-        return self._pushes[0].lows
+        pushes.append(Push(lows, self.ring))
+        return pushes[0].lows
 
     def seal(self) -> None:
         """Read now what results still need of the engine: its rows are about to be others."""
