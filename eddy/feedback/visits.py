@@ -10,6 +10,7 @@ written, and what kernels cannot do is done: make room, fill holes on the way, d
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -18,11 +19,12 @@ import numpy as np
 from attrs import define
 from numpy.typing import NDArray
 
+from eddy.feedback.banded import Banded
 from eddy.feedback.blacklist import Rows
 from eddy.feedback.edge import BLOCK, NANO, Edge, Marks
 from eddy.feedback.host import Host
 from eddy.feedback.revival import Revival
-from eddy.feedback.suppression import Suppression
+from eddy.feedback.suppression import Suppression, rows_of
 from eddy.feedback.unit import MILLION, Unit
 from eddy.intake.intake import Part
 from eddy.plan.compiler import Streams
@@ -34,6 +36,7 @@ from stairs.feedback import visit_layout as layout
 from stairs.feedback.suppression_kernels import suppress_at
 from stairs.feedback.visit_ends_kernels import begin_visits, end_visits
 from stairs.feedback.visit_kernels import run_visits
+from stairs.hole_kernels import unlink
 from stairs.lowlevel import struct
 from stairs.lowlevel.address import handle
 from stairs.probe_kernels import CURSOR
@@ -203,7 +206,7 @@ class Visits:
         """Wake entries of a node, and judge those that arrive; from now on the others can be found."""
         at = unit.address
         wakes = [Visit(partial(self._wake, unit, e), layout.WAKE, at, e.address) for e in unit.edges]
-        judges = [Visit(partial(self._judge, e), layout.JUDGE, at, e.address) for e in unit.edges]
+        judges = [Visit(partial(self._judge, unit, e), layout.JUDGE, at, e.address) for e in unit.edges]
         retake, take = (Visit(self._take, kind, at) for kind in (layout.RETAKE, layout.TAKE))
         back, link = (Visit(_never, kind, at) for kind in (layout.RETURN, layout.LINK))
         revive = Visit(partial(self._revive, unit), layout.REVIVE, at)
@@ -252,6 +255,8 @@ class Visits:
         return carries
 
     def _wake(self, unit: Unit, edge: Edge) -> int:
+        if isinstance(edge.presence, Banded):
+            return self._wake_banded(unit, edge, edge.presence)
         wanted = int(unit.record.woken_count) + edge.blacklist.waiting
         if wanted > unit.record.woken_room:
             unit.make_place(wanted)
@@ -261,10 +266,12 @@ class Visits:
             edge.renew()
         return 0
 
-    def _judge(self, edge: Edge) -> int:
+    def _judge(self, unit: Unit, edge: Edge) -> int:
         failed = int(self._work.lacked)
         if failed >= 0:
             edge.blacklist.make_place(failed)
+        elif isinstance(edge.presence, Banded):
+            self._judge_banded(unit, edge, edge.presence)
         else:
             edge.renew()
         return 0
@@ -303,6 +310,48 @@ class Visits:
         work.carried = out.address
         return 1
 
+    # -- bands -----------------------------------------------------------------------------------------------------
+
+    def _judge_banded(self, unit: Unit, edge: Edge, presence: Banded) -> None:
+        """Flag the rows at hand for which no row lies in the bands."""
+        begun, work, n = time.thread_time_ns(), self._work, int(self._work.entered)
+        mine = unit.woken if work.rows == unit.record.woken else self._copies
+        rows, flags = mine.reshape(-1)[:n], self._flags[:n]
+        asked = np.flatnonzero(flags == 1)
+        lacking = asked[~presence.find(rows[asked], self._moment.newest, self._now[0])]
+        flags[lacking] = layout.LACKING
+        self._wishes[:n] = rows  # none of them are alike: each is taken out by itself
+        work.lacked = len(lacking)
+        edge.judged += len(asked)
+        edge.failed += len(lacking)
+        unit.record.spent += time.thread_time_ns() - begun
+
+    def _wake_banded(self, unit: Unit, edge: Edge, presence: Banded) -> int:
+        """Take out the rows in whose bands a row lies that has come with the batch."""
+        begun, waiting = time.thread_time_ns(), edge.blacklist
+        rows = waiting.rows(self._now[0])[:, 0]
+        found = presence.find(rows, self._moment.newest, self._now[0], new=True)
+        if found.any():
+            woken = rows[found]
+            ids = np.arange(waiting.low, waiting.tail)
+            chosen = waiting.linked(waiting.low, waiting.tail) & np.isin(rows_of(waiting, ids)[:, 0], woken)
+            unlink(waiting.state, waiting.low, chosen.astype(np.uint8))
+            waiting.waiting -= len(woken)
+            self._add_woken(unit, woken.reshape(-1, 1))
+            edge.returned += len(woken)
+            edge.resumed += len(woken)
+        edge.looked += len(rows)
+        unit.record.spent += time.thread_time_ns() - begun
+        return 1
+
+    def _add_woken(self, unit: Unit, rows: Rows) -> None:
+        """Let these come back with what was woken."""
+        there = int(unit.record.woken_count)
+        if there + len(rows) > unit.record.woken_room:
+            unit.make_place(there + len(rows))
+        unit.woken[there : there + len(rows)] = rows
+        unit.record.woken_count = there + len(rows)
+
     # -- pairs that are not stored ---------------------------------------------------------------------------------
 
     def _suppress(self, suppression: Suppression) -> int:
@@ -323,7 +372,7 @@ class Visits:
 
     def _restore(self, unit: Unit, suppression: Suppression) -> int:
         """Make all pairs under keys that something has now; they come back like what has waited."""
-        count = int(self._work.restored)
+        begun, count = time.thread_time_ns(), int(self._work.restored)
         if count < 0:
             return self._make_space(int(self._work.entered))
         past = np.vstack((self._now, self._moment.newest.astype(np.int32)))
@@ -331,11 +380,8 @@ class Visits:
         for edge in unit.edges:
             unit.resumed += suppression.take_out(edge.blacklist, keys)
         unit.suspended += len(rows)
-        there = int(unit.record.woken_count)
-        if there + len(rows) > unit.record.woken_room:
-            unit.make_place(there + len(rows))
-        unit.woken[there : there + len(rows)] = rows
-        unit.record.woken_count = there + len(rows)
+        self._add_woken(unit, rows)
+        unit.record.spent += time.thread_time_ns() - begun
         return 1
 
     @property

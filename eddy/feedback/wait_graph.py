@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from eddy.errors import EddyError
+from eddy.feedback.banded import Banded
 from eddy.feedback.blacklist import Blacklist
 from eddy.feedback.edge import Edge
 from eddy.feedback.payoff import DEAR, partners, weight
@@ -22,6 +23,7 @@ from eddy.feedback.unit import Unit
 from eddy.plan.compiler import Compiler, Key, StairId, Streams
 from eddy.plan.orderings import Orderings
 from eddy.plan.plan import Join, Leaf, Node, Plan, joins
+from eddy.query.residual import Residual
 from eddy.tracks.binding import Binder, Halt, Hop
 from eddy.tracks.track import Track
 from stairs import Stair
@@ -241,6 +243,9 @@ class Designer:
         wanted = self.binder.parts(key, streams)
         if len(opposite) == 1:
             if not classes:
+                residuals = self._residuals(streams, opposite)
+                if residuals:
+                    return Banded(residuals, streams[0], opposite[0], self.binder.streams)
                 return Anything(self.binder.streams[opposite[0]].base)
             return Whole(self.binder.leaf(StairId(opposite, key)), wanted)
         id_ = self._ids[opposite]
@@ -255,6 +260,14 @@ class Designer:
         if len(opposite) == 2:
             return Paired(stair, wanted, parts, self._pair(opposite, classes))
         return Parted(stair, wanted, parts)
+
+    def _residuals(self, streams: Streams, opposite: Streams) -> list[Residual]:
+        """Predicates between two streams without an equality for which a sorted index tells what may satisfy them."""
+        if not self.policy.bands or len(streams) > 1 or self.binder.nested:
+            return []
+        both = frozenset((*streams, *opposite))
+        name = self.binder.compiler.names[opposite[0]]
+        return [r for r, reads in self.binder.compiler.residuals if reads == both and r.bands_for(name)]
 
     def _pair(self, opposite: Streams, classes: tuple[int, ...]) -> PairLeaves:
         """Two streams with their leaves under these attributes, and under those that they share."""
