@@ -7,12 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from eddy.feedback.blacklist import Blacklist, Rows
 from eddy.feedback.presence import Presence
+from eddy.feedback.suppression import rows_of
 from eddy.query.residual import Residual
 from eddy.store.stream import StreamState
 from eddy.tracks.bands import Bands
 from stairs import SortedIndex
 from stairs.feedback import visit_layout as layout
+from stairs.hole_kernels import unlink
 
 
 class Banded(Presence):
@@ -52,6 +55,18 @@ class Banded(Presence):
         found = np.empty(len(rows), np.uint8)
         index.some(low, measures.table, self._bands.lines, self._order, self._bands.ranges(mine), found)
         return found.view(np.bool_)
+
+    def wake(self, waiting: Blacklist, newest: NDArray[np.int64], marks: NDArray[np.int32]) -> Rows:
+        """Take the rows out of a blacklist for which something has come with the batch."""
+        ids = np.arange(waiting.low, waiting.tail)[waiting.linked(waiting.low, waiting.tail)]
+        rows = rows_of(waiting, ids)
+        live = rows[:, 0] - marks[self._waiting] >= 0
+        woken = live & self.find(rows[:, 0], newest, marks, new=True)
+        chosen = np.zeros(waiting.tail - waiting.low, np.uint8)
+        chosen[ids[woken] - waiting.low] = 1
+        unlink(waiting.state, waiting.low, chosen)
+        waiting.waiting -= int(np.count_nonzero(woken))
+        return rows[woken]
 
 
 def _rows(rows: NDArray[np.int32], newest: np.int64) -> NDArray[np.int64]:

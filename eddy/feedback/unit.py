@@ -163,6 +163,14 @@ class Unit:
         self.woken = grown
         self.record.woken, self.record.woken_room = grown.ctypes.data, len(grown)
 
+    def add_woken(self, rows: Rows) -> None:
+        """Let these come back with what was woken."""
+        there = int(self.record.woken_count)
+        if there + len(rows) > self.record.woken_room:
+            self.make_place(there + len(rows))
+        self.woken[there : there + len(rows)] = rows
+        self.record.woken_count = there + len(rows)
+
     def worth(self, price: float, alone: bool = False) -> float:
         """Seconds that an entry takes which can be found, where an event takes ``price`` seconds. ``alone``: without
         what it makes."""

@@ -24,7 +24,7 @@ from eddy.feedback.blacklist import Rows
 from eddy.feedback.edge import BLOCK, NANO, Edge, Marks
 from eddy.feedback.host import Host
 from eddy.feedback.revival import Revival
-from eddy.feedback.suppression import Suppression, rows_of
+from eddy.feedback.suppression import Suppression
 from eddy.feedback.unit import MILLION, Unit
 from eddy.intake.intake import Part
 from eddy.plan.compiler import Streams
@@ -36,7 +36,6 @@ from stairs.feedback import visit_layout as layout
 from stairs.feedback.suppression_kernels import suppress_at
 from stairs.feedback.visit_ends_kernels import begin_visits, end_visits
 from stairs.feedback.visit_kernels import run_visits
-from stairs.hole_kernels import unlink
 from stairs.lowlevel import struct
 from stairs.lowlevel.address import handle
 from stairs.probe_kernels import CURSOR
@@ -328,29 +327,14 @@ class Visits:
 
     def _wake_banded(self, unit: Unit, edge: Edge, presence: Banded) -> int:
         """Take out the rows in whose bands a row lies that has come with the batch."""
-        begun, waiting = time.thread_time_ns(), edge.blacklist
-        rows = waiting.rows(self._now[0])[:, 0]
-        found = presence.find(rows, self._moment.newest, self._now[0], new=True)
-        if found.any():
-            woken = rows[found]
-            ids = np.arange(waiting.low, waiting.tail)
-            chosen = waiting.linked(waiting.low, waiting.tail) & np.isin(rows_of(waiting, ids)[:, 0], woken)
-            unlink(waiting.state, waiting.low, chosen.astype(np.uint8))
-            waiting.waiting -= len(woken)
-            self._add_woken(unit, woken.reshape(-1, 1))
-            edge.returned += len(woken)
-            edge.resumed += len(woken)
-        edge.looked += len(rows)
+        begun = time.thread_time_ns()
+        edge.looked += edge.blacklist.waiting
+        woken = presence.wake(edge.blacklist, self._moment.newest, self._now[0])
+        unit.add_woken(woken)
+        edge.returned += len(woken)
+        edge.resumed += len(woken)
         unit.record.spent += time.thread_time_ns() - begun
         return 1
-
-    def _add_woken(self, unit: Unit, rows: Rows) -> None:
-        """Let these come back with what was woken."""
-        there = int(unit.record.woken_count)
-        if there + len(rows) > unit.record.woken_room:
-            unit.make_place(there + len(rows))
-        unit.woken[there : there + len(rows)] = rows
-        unit.record.woken_count = there + len(rows)
 
     # -- pairs that are not stored ---------------------------------------------------------------------------------
 
@@ -380,7 +364,7 @@ class Visits:
         for edge in unit.edges:
             unit.resumed += suppression.take_out(edge.blacklist, keys)
         unit.suspended += len(rows)
-        self._add_woken(unit, rows)
+        unit.add_woken(rows)
         unit.record.spent += time.thread_time_ns() - begun
         return 1
 
