@@ -25,7 +25,7 @@ from eddy.feedback.edge import BLOCK, NANO, Edge, Marks
 from eddy.feedback.host import Host
 from eddy.feedback.revival import Revival
 from eddy.feedback.suppression import Suppression
-from eddy.feedback.unit import MILLION, Unit
+from eddy.feedback.unit import FOUND, MILLION, Unit
 from eddy.intake.intake import Part
 from eddy.plan.compiler import Streams
 from eddy.tracks.binding import Halt, Hop
@@ -197,7 +197,12 @@ class Visits:
         for edge in self._edges:
             if edge.drop is not None and edge.blacklist.waiting:
                 edge.drop(edge.blacklist.wake_all(self._moment.floor[0]))
-        return float(told.made / MILLION)
+        made = float(told.made / MILLION)
+        for unit in self._units.values():
+            if unit.suppression is not None:
+                made += FOUND * unit.weight * (unit.suppression.suspended - unit.suppression.counted)
+                unit.suppression.counted = unit.suppression.suspended
+        return made
 
     # -- instructions ----------------------------------------------------------------------------------------------
 

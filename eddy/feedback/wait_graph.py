@@ -221,9 +221,9 @@ class Designer:
         for hop in unit.halt.hops:
             streams = hop.step.source.streams
             key = Key(compiler.shared(streams, opposite))
-            recipes = (recipe_of(self.binder.parts(key, of)) for of in (streams, opposite))
+            own, wanted = (recipe_of(self.binder.parts(key, of)) for of in (streams, opposite))
             assert isinstance(hop.source, Stair)
-            sides.append(Side(hop, hop.source, *recipes))
+            sides.append(Side(hop, hop.source, own, wanted, self._verified(hop)))
         return Suppression(
             unit.streams,
             opposite,
@@ -233,6 +233,15 @@ class Designer:
             sides=sides,
             stair=stair,
         )
+
+    def _verified(self, hop: Hop) -> list[tuple[int, Stair, int, Stair]]:
+        """Components that are alike in a match of a step, each with its leaf under the attribute."""
+        (ours, theirs), both = (hop.step.source.streams, hop.step.target.streams), hop.step.streams
+        found = []
+        for c in hop.step.target.key.classes:
+            ((i, one),), ((j, other),) = (self.binder.parts(Key((c,)), of) for of in (ours, theirs))
+            found.append((both.index(ours[i]), one, both.index(theirs[j]), other))
+        return found
 
     def _name(self, streams: Streams) -> str:
         return " ".join(self.binder.compiler.names[s] for s in streams)
