@@ -145,6 +145,10 @@ class Guarded(Feedback):
         return self._ask(lambda: bool(self.policy.filters), False)
 
     @property
+    def bands(self) -> bool:
+        return self._ask(lambda: bool(self.policy.bands), False)
+
+    @property
     def hesitates(self) -> bool:
         return self._ask(lambda: bool(self.policy.hesitates), False)
 

@@ -21,6 +21,9 @@ SLACK = 2.0**-46
 SAFE = 2.0**61
 """Up to this no sum of two integers leaves int64: beyond it, one that does is NULL, and nothing is sure."""
 
+ENOUGH = 64
+"""Rows that are looked at for a probe that wants to know whether there is one at all."""
+
 BAND, UPPER, STRICT, EXACT, FIRST, LAST = range(6)
 """Columns of ``bounds``: which band it ends, on which side; whether the end itself is out; whether float64 is exact for
 it; and its terms."""
@@ -161,6 +164,42 @@ def find_within(values, rows, runs, low, table, lines, order, ranges, at, pairs)
         run, place = 0, -1
     at[0], at[1], at[2] = probe, 0, -1
     return found
+
+
+@part
+def first_at_least(values, place, end, least):
+    """The first place from ``place`` to ``end`` whose value is at least this."""
+    while place < end:
+        middle = (place + end) >> 1
+        if values[middle] >= least:
+            end = middle
+        else:
+            place = middle + 1
+    return place
+
+
+@kernel(
+    "void(float64[::1], int64[::1], int64[::1], int64, float64[:, ::1], int64[::1], int64[::1], float64[:, :, ::1],"
+    " uint8[::1])"
+)
+def find_some(values, rows, runs, low, table, lines, order, ranges, found):
+    """Set ``found[probe]`` to 1 if a row from ``low`` on may satisfy all bands, else to 0; also to 1 where more than
+    ENOUGH rows lie in the range of the first band. All else is as in `find_within`."""
+    mask, first = table.shape[1] - 1, order[0]
+    for probe in range(ranges.shape[0]):
+        least, most = ranges[probe, first, 0], ranges[probe, first, 1]
+        run, steps, there = 0, 0, False
+        while run < runs.shape[0] - 1 and least <= most and not there:
+            end = runs[run + 1]
+            place = first_at_least(values, runs[run], end, least)
+            while place < end and values[place] <= most and not there:
+                if rows[place] >= low:
+                    there = verdict(ranges, probe, order, lines, table, rows[place] & mask) != 0
+                steps += 1
+                there |= steps > ENOUGH
+                place += 1
+            run += 1
+        found[probe] = there
 
 
 @kernel("void(int64, int64, int64, float64[:, ::1], int64[::1], float64[:, :, ::1], int64[::1])")

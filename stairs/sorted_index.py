@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
-from stairs.band_kernels import find_within
+from stairs.band_kernels import find_some, find_within
 from stairs.sorted_kernels import add_run, find
 
 Float64s = npt.NDArray[np.float64]
@@ -93,6 +93,20 @@ class SortedIndex:
             self._values, self._rows, runs, self.low, table, lines, order, ranges, at, pairs
         )
         return found
+
+    def some(
+        self,
+        low: int,
+        table: Float64s,
+        lines: Int64s,
+        order: Int64s,
+        ranges: Float64s,
+        found: npt.NDArray[np.uint8],
+    ) -> None:
+        """Whether some row from ``low`` on may satisfy all bands, for each probe: see `band_kernels.find_some`."""
+        runs = self._runs[0, : self._count + 1]
+        low = max(low, self.low)
+        find_some(self._values, self._rows, runs, low, table, lines, order, ranges, found)
 
     def expire(self, low_row: int) -> None:
         """Let the rows below `low_row` be dead; this never goes back."""

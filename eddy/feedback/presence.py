@@ -39,6 +39,8 @@ class Presence:
     by: int
     """How, for kernels."""
     nbytes = 0
+    text = "anything"
+    """What is wanted, where that is no key."""
 
     def __init__(self, stair: Stair, wanted: Parts = (), parts: Parts = ()) -> None:
         self.stair = stair

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from attrs import define, field
+from attrs import define, evolve, field
 from numpy.typing import NDArray
 
 from eddy.feedback.blacklist import Blacklist, Rows
@@ -28,6 +28,7 @@ from stairs.feedback.recipe_kernels import read_by
 from stairs.feedback.suppression_kernels import flag_noted_at
 from stairs.feedback.waiting_kernels import append_entries
 from stairs.hole_kernels import unlink
+from stairs.key_kernels import mix_into
 from stairs.layout import KEY_HIGH, KEY_LOW, LOW, ROWS
 
 Longs = NDArray[np.int64]
@@ -43,19 +44,29 @@ class Side:
     """How its entries get their part of a pair's key."""
     wanted: Recipe
     """How the same part is read from what pairs meet next."""
+    verified: list[tuple[int, Stair, int, Stair]]
+    """Components of a pair to compare exactly, by their leaves: a mixed key may be that of others."""
 
-    def chosen(self, parts: Keys) -> tuple[Rows, Keys]:
-        """The entries from before the batch that have one of these parts: their rows, and the keys by which they meet
-        the other side."""
+    def chosen(self, wanted: Keys, keys: Keys) -> tuple[Rows, Keys]:
+        """The entries from before the batch that have one of the ``wanted`` parts: their rows, and the keys by which
+        they meet the other side, each mixed with that of ``keys`` which belongs to the part. An entry comes once for
+        each key; but only once, and with the key it has, where the other side is not found by a key."""
         events = self.source.state[2]
         low, tail, base = self.source.low, self.source.tail, self.source.base
         linked = self.source.linked(low, tail)
         # What has come back in this batch counts as older; rows that did so have the numbers they had.
         linked[base - low :] &= False if self.source.leaf else events[: tail - base] < 0
         ids = np.arange(low, tail)[linked]
-        rows = rows_of(self.source, ids)
-        found = np.isin(keys_of(self.own, rows), parts)
-        return rows[found], own_keys(self.source, ids[found])
+        parts, order = keys_of(self.own, rows_of(self.source, ids)), np.argsort(wanted)
+        wanted = wanted[order]
+        first, last = np.searchsorted(wanted, parts), np.searchsorted(wanted, parts, "right")
+        counts = last - first if self.hop.theta is None else np.minimum(last - first, 1)
+        places = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        which, ids = order[np.repeat(first, counts) + places], np.repeat(ids, counts)
+        own = own_keys(self.source, ids)
+        if self.hop.theta is None:
+            mix_into(own, keys[which])
+        return rows_of(self.source, ids), own
 
 
 @define(eq=False)
@@ -66,6 +77,8 @@ class Suppression(Edge):
     sides: Sequence[Side] = field(kw_only=True)
     stair: Stair = field(kw_only=True)
     """Where pairs are stored that are not suppressed."""
+    counted: int = field(default=0, init=False)
+    """Pairs that were suppressed when a batch last was over."""
     _closed: Longs | None = field(default=None, init=False)
     """For each stream of a pair the first row that is in none of those suppressed under the older keys."""
 
@@ -104,16 +117,21 @@ class Suppression(Edge):
 
         ``past``: by these marks nothing that has come with the batch is live.
         """
-        opposite = self.presence.stair
-        keys, side = (
-            own_keys(opposite, ids),
-            min(self.sides, key=lambda side: side.source.tail - side.source.low),
-        )
-        rows, own = side.chosen(keys_of(side.wanted, rows_of(opposite, ids)))
-        entries, out = prober.take(side.source.components), prober.take(len(self.streams))
+        opposite, (one, other) = self.presence.stair, self.sides
+        keys, theirs = own_keys(opposite, ids), rows_of(opposite, ids)
+        rows, own = one.chosen(keys_of(one.wanted, theirs), keys)
+        entries, out, hop = prober.take(one.source.components), prober.take(len(self.streams)), one.hop
         entries.reserve(len(rows))
         append_entries(entries.state, rows, own)
-        prober.hop(side.hop, entries, entries.base, entries.tail, out, past, filling=True)
+        if hop.theta is None:
+            # Both sides are joined by their keys and that of the pair at once: nothing is made that is not wanted.
+            rows, own = other.chosen(keys_of(other.wanted, theirs), keys)
+            target = Stair(other.source.name, other.source.stream_list, 1, composite=True)
+            target.reserve(len(rows))
+            append_entries(target.state, rows, own)
+            target.insert(target.base, target.tail)
+            hop = evolve(hop, target=target, verified=one.verified)
+        prober.hop(hop, entries, entries.base, entries.tail, out, past, filling=True)
         made = rows_of(out, np.arange(out.base, out.tail))
         made = made[np.isin(keys_of(self.presence.wanted, made), keys)]
         prober.give(entries)

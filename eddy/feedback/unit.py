@@ -24,6 +24,9 @@ from stairs.ring import power_of_two
 ROW = 0.05
 """What it takes to make a row known to others, where all else that is done for an event takes 1."""
 
+FOUND = 0.5
+"""Of what a composite takes, the part that it takes to find the match, also where it is not stored."""
+
 STEADY = 32_768
 """Partners are counted again when no fewer rows have come: it takes about as long as a short batch."""
 
@@ -163,11 +166,21 @@ class Unit:
         self.woken = grown
         self.record.woken, self.record.woken_room = grown.ctypes.data, len(grown)
 
+    def add_woken(self, rows: Rows) -> None:
+        """Let these come back with what was woken."""
+        there = int(self.record.woken_count)
+        if there + len(rows) > self.record.woken_room:
+            self.make_place(there + len(rows))
+        self.woken[there : there + len(rows)] = rows
+        self.record.woken_count = there + len(rows)
+
     def worth(self, price: float, alone: bool = False) -> float:
-        """Seconds that an entry takes which can be found, where an event takes ``price`` seconds. ``alone``: without
-        what it makes."""
+        """Seconds that an entry takes which can be found, where an event takes ``price`` seconds. ``alone``: a match
+        that is stored, and makes nothing, beside one that is suppressed."""
         own = ROW if self.state is not None else self.weight * self.dearness
-        if self.above is None or alone:
+        if alone:
+            return price * own * (1 - FOUND)
+        if self.above is None:
             return price * own
         if self.partners is None:
             self._see()

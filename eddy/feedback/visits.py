@@ -10,6 +10,7 @@ written, and what kernels cannot do is done: make room, fill holes on the way, d
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -18,12 +19,13 @@ import numpy as np
 from attrs import define
 from numpy.typing import NDArray
 
+from eddy.feedback.banded import Banded
 from eddy.feedback.blacklist import Rows
 from eddy.feedback.edge import BLOCK, NANO, Edge, Marks
 from eddy.feedback.host import Host
 from eddy.feedback.revival import Revival
 from eddy.feedback.suppression import Suppression
-from eddy.feedback.unit import MILLION, Unit
+from eddy.feedback.unit import FOUND, MILLION, Unit
 from eddy.intake.intake import Part
 from eddy.plan.compiler import Streams
 from eddy.tracks.binding import Halt, Hop
@@ -195,7 +197,12 @@ class Visits:
         for edge in self._edges:
             if edge.drop is not None and edge.blacklist.waiting:
                 edge.drop(edge.blacklist.wake_all(self._moment.floor[0]))
-        return float(told.made / MILLION)
+        made = float(told.made / MILLION)
+        for unit in self._units.values():
+            if unit.suppression is not None:
+                made += FOUND * unit.weight * (unit.suppression.suspended - unit.suppression.counted)
+                unit.suppression.counted = unit.suppression.suspended
+        return made
 
     # -- instructions ----------------------------------------------------------------------------------------------
 
@@ -203,7 +210,7 @@ class Visits:
         """Wake entries of a node, and judge those that arrive; from now on the others can be found."""
         at = unit.address
         wakes = [Visit(partial(self._wake, unit, e), layout.WAKE, at, e.address) for e in unit.edges]
-        judges = [Visit(partial(self._judge, e), layout.JUDGE, at, e.address) for e in unit.edges]
+        judges = [Visit(partial(self._judge, unit, e), layout.JUDGE, at, e.address) for e in unit.edges]
         retake, take = (Visit(self._take, kind, at) for kind in (layout.RETAKE, layout.TAKE))
         back, link = (Visit(_never, kind, at) for kind in (layout.RETURN, layout.LINK))
         revive = Visit(partial(self._revive, unit), layout.REVIVE, at)
@@ -252,6 +259,8 @@ class Visits:
         return carries
 
     def _wake(self, unit: Unit, edge: Edge) -> int:
+        if isinstance(edge.presence, Banded):
+            return self._wake_banded(unit, edge, edge.presence)
         wanted = int(unit.record.woken_count) + edge.blacklist.waiting
         if wanted > unit.record.woken_room:
             unit.make_place(wanted)
@@ -261,10 +270,12 @@ class Visits:
             edge.renew()
         return 0
 
-    def _judge(self, edge: Edge) -> int:
+    def _judge(self, unit: Unit, edge: Edge) -> int:
         failed = int(self._work.lacked)
         if failed >= 0:
             edge.blacklist.make_place(failed)
+        elif isinstance(edge.presence, Banded):
+            self._judge_banded(unit, edge, edge.presence)
         else:
             edge.renew()
         return 0
@@ -303,6 +314,33 @@ class Visits:
         work.carried = out.address
         return 1
 
+    # -- bands -----------------------------------------------------------------------------------------------------
+
+    def _judge_banded(self, unit: Unit, edge: Edge, presence: Banded) -> None:
+        """Flag the rows at hand for which no row lies in the bands."""
+        begun, work, n = time.thread_time_ns(), self._work, int(self._work.entered)
+        mine = unit.woken if work.rows == unit.record.woken else self._copies
+        rows, flags = mine.reshape(-1)[:n], self._flags[:n]
+        asked = np.flatnonzero(flags == 1)
+        lacking = asked[~presence.find(rows[asked], self._moment.newest, self._now[0])]
+        flags[lacking] = layout.LACKING
+        self._wishes[:n] = rows  # none of them are alike: each is taken out by itself
+        work.lacked = len(lacking)
+        edge.judged += len(asked)
+        edge.failed += len(lacking)
+        unit.record.spent += time.thread_time_ns() - begun
+
+    def _wake_banded(self, unit: Unit, edge: Edge, presence: Banded) -> int:
+        """Take out the rows in whose bands a row lies that has come with the batch."""
+        begun = time.thread_time_ns()
+        edge.looked += edge.blacklist.waiting
+        woken = presence.wake(edge.blacklist, self._moment.newest, self._now[0])
+        unit.add_woken(woken)
+        edge.returned += len(woken)
+        edge.resumed += len(woken)
+        unit.record.spent += time.thread_time_ns() - begun
+        return 1
+
     # -- pairs that are not stored ---------------------------------------------------------------------------------
 
     def _suppress(self, suppression: Suppression) -> int:
@@ -323,7 +361,7 @@ class Visits:
 
     def _restore(self, unit: Unit, suppression: Suppression) -> int:
         """Make all pairs under keys that something has now; they come back like what has waited."""
-        count = int(self._work.restored)
+        begun, count = time.thread_time_ns(), int(self._work.restored)
         if count < 0:
             return self._make_space(int(self._work.entered))
         past = np.vstack((self._now, self._moment.newest.astype(np.int32)))
@@ -331,11 +369,8 @@ class Visits:
         for edge in unit.edges:
             unit.resumed += suppression.take_out(edge.blacklist, keys)
         unit.suspended += len(rows)
-        there = int(unit.record.woken_count)
-        if there + len(rows) > unit.record.woken_room:
-            unit.make_place(there + len(rows))
-        unit.woken[there : there + len(rows)] = rows
-        unit.record.woken_count = there + len(rows)
+        unit.add_woken(rows)
+        unit.record.spent += time.thread_time_ns() - begun
         return 1
 
     @property

@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from eddy.errors import EddyError
+from eddy.feedback.banded import Banded
 from eddy.feedback.blacklist import Blacklist
 from eddy.feedback.edge import Edge
 from eddy.feedback.payoff import DEAR, partners, weight
@@ -22,6 +23,7 @@ from eddy.feedback.unit import Unit
 from eddy.plan.compiler import Compiler, Key, StairId, Streams
 from eddy.plan.orderings import Orderings
 from eddy.plan.plan import Join, Leaf, Node, Plan, joins
+from eddy.query.residual import Residual
 from eddy.tracks.binding import Binder, Halt, Hop
 from eddy.tracks.track import Track
 from stairs import Stair
@@ -219,9 +221,9 @@ class Designer:
         for hop in unit.halt.hops:
             streams = hop.step.source.streams
             key = Key(compiler.shared(streams, opposite))
-            recipes = (recipe_of(self.binder.parts(key, of)) for of in (streams, opposite))
+            own, wanted = (recipe_of(self.binder.parts(key, of)) for of in (streams, opposite))
             assert isinstance(hop.source, Stair)
-            sides.append(Side(hop, hop.source, *recipes))
+            sides.append(Side(hop, hop.source, own, wanted, self._verified(hop)))
         return Suppression(
             unit.streams,
             opposite,
@@ -232,6 +234,15 @@ class Designer:
             stair=stair,
         )
 
+    def _verified(self, hop: Hop) -> list[tuple[int, Stair, int, Stair]]:
+        """Components that are alike in a match of a step, each with its leaf under the attribute."""
+        (ours, theirs), both = (hop.step.source.streams, hop.step.target.streams), hop.step.streams
+        found = []
+        for c in hop.step.target.key.classes:
+            ((i, one),), ((j, other),) = (self.binder.parts(Key((c,)), of) for of in (ours, theirs))
+            found.append((both.index(ours[i]), one, both.index(theirs[j]), other))
+        return found
+
     def _name(self, streams: Streams) -> str:
         return " ".join(self.binder.compiler.names[s] for s in streams)
 
@@ -241,6 +252,9 @@ class Designer:
         wanted = self.binder.parts(key, streams)
         if len(opposite) == 1:
             if not classes:
+                residuals = self._residuals(streams, opposite)
+                if residuals:
+                    return Banded(residuals, streams[0], opposite[0], self.binder.streams)
                 return Anything(self.binder.streams[opposite[0]].base)
             return Whole(self.binder.leaf(StairId(opposite, key)), wanted)
         id_ = self._ids[opposite]
@@ -255,6 +269,14 @@ class Designer:
         if len(opposite) == 2:
             return Paired(stair, wanted, parts, self._pair(opposite, classes))
         return Parted(stair, wanted, parts)
+
+    def _residuals(self, streams: Streams, opposite: Streams) -> list[Residual]:
+        """Predicates between two streams without an equality for which a sorted index tells what may satisfy them."""
+        if not self.policy.bands or len(streams) > 1 or self.binder.nested:
+            return []
+        both = frozenset((*streams, *opposite))
+        name = self.binder.compiler.names[opposite[0]]
+        return [r for r, reads in self.binder.compiler.residuals if reads == both and r.bands_for(name)]
 
     def _pair(self, opposite: Streams, classes: tuple[int, ...]) -> PairLeaves:
         """Two streams with their leaves under these attributes, and under those that they share."""

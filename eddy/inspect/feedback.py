@@ -37,7 +37,7 @@ def feedback_statistics_of(
         EdgeStatistics(
             name(edge.streams),
             name(edge.opposite),
-            key_text(query, Key(edge.classes)) if edge.classes else "anything",
+            key_text(query, Key(edge.classes)) if edge.classes else edge.presence.text,
             edge.blacklist.live(marks),
             edge.suspended,
             edge.resumed,

@@ -57,6 +57,12 @@ class Feedback(ABC):
     literal: bool = False
     """It is the scheme as its paper prints it, which an engine refuses: `eddy.AsPrinted` runs it."""
 
+    @property
+    def bands(self) -> bool:
+        """Whether rows that no equality joins with what they wait for are judged by other predicates, where a sorted
+        index can tell whether there is a row that may satisfy them."""
+        return False
+
     pairs: bool = False
     """Whether a join makes no pairs that nothing matches by attributes of both sides together."""
 

@@ -29,6 +29,10 @@ class Mns(Feedback):
     known by its values, and lives as long as anything waits for them; what comes back is processed like an arrival,
     and may wake others.
 
+    Where a row shares no attribute with a stream that it meets above its sibling, but other predicates compare the two
+    (`A.x BETWEEN C.low AND C.high`, `A.x + C.y > 200`), it waits until a sorted index of that stream has a row that may
+    satisfy them.
+
     ``pairs=True`` judges components on both sides of a join together (Type II): a composite is not stored while
     nothing that it meets next has its key. Only the key is noted, and when something with it comes all composites with
     it are made. Nothing is marked: neither side is kept from other partners.
@@ -54,6 +58,11 @@ class Mns(Feedback):
     def filters(self) -> bool:
         """With ``detect="bloom"``."""
         return self.detect == "bloom"
+
+    @property
+    def bands(self) -> bool:
+        """Always."""
+        return True
 
     @property
     def hesitates(self) -> bool:

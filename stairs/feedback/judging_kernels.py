@@ -12,6 +12,7 @@ from stairs.feedback.recipe_kernels import read_by
 from stairs.feedback.sieve_kernels import await_all, await_keys, enter, sift, words_of
 from stairs.feedback.visit_layout import (
     ANYTHING,
+    BANDED,
     FILTERED,
     LACKING,
     PAIRED,
@@ -53,7 +54,9 @@ def directory(edge):
 
 @kernel(nb.boolean(Edge), makes_arrays=True)
 def is_ready(edge):
-    """Whether what is kept beside the ring can take all its entries."""
+    """Whether what is kept beside the ring can take all its entries, and kernels can look there."""
+    if edge.by == BANDED:
+        return False
     meta = meta_at(edge.ring)
     if edge.by == PARTED:
         return edge.size == meta[CAPACITY] and meta[TAIL] <= edge.limit
@@ -126,7 +129,7 @@ def lack_all(flags):
 def find(edge, rows, marks, moments, flags, keys, room):
     """Flag as lacking, of the entries with flag 1, those for which nothing is live at the marks of their moment; how
     many. ``keys`` gets what they want, ``room`` is for other keys. What is kept beside the ring is ready."""
-    if rows.shape[0] == 0:
+    if rows.shape[0] == 0 or edge.by == BANDED:
         return 0
     by, state, lacking = edge.by, state_at(edge.ring), np.uint8(LACKING)
     read_by(recipe_at(edge.wanted, edge.wanted_count), rows, keys)

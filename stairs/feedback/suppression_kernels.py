@@ -89,9 +89,10 @@ def note(noted, state, key, since):
     """
     records, heads, _, meta = noted
     newest = newest_note(noted, key)
-    if np.int32(newest - np.int32(since)) >= 0:
+    known = np.int32(newest - np.int32(meta[LOW])) >= 0  # entries may have been moved past ``since``
+    if known and np.int32(newest - np.int32(since)) >= 0:
         return 0
-    if np.int32(newest - np.int32(meta[LOW])) < 0:
+    if not known:
         forget_key(state, key)
     tail = meta[TAIL]
     slot, head = np.uint64(tail & (records.shape[0] - 1)), np.uint64(bucket_of(key, meta[SHIFT]))

@@ -112,9 +112,9 @@ EDGE = np.dtype(
 )
 """From a unit to what its entries wait for."""
 
-WHOLE, PAIRED, PARTED, FILTERED, ANYTHING = range(5)
+WHOLE, PAIRED, PARTED, FILTERED, ANYTHING, BANDED = range(6)
 """How to look: by the whole key in a ring's own chains; for a pair of rows in their leaves; by a part of the key in a
-directory, or in a sieve alone; for anything at all."""
+directory, or in a sieve alone; for anything at all; by bands, which is left to the caller."""
 
 STEP = np.dtype(
     [

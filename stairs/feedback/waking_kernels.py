@@ -9,7 +9,18 @@ from numba import carray
 from stairs.feedback.judging_kernels import catch_up, find, is_ready, recipe_at, suspend
 from stairs.feedback.recipe_kernels import record_at
 from stairs.feedback.sieve_kernels import enter
-from stairs.feedback.visit_layout import ANYTHING, FEW, FILTERED, PAIRED, Edge, Recipe, Unit, Work, unit_at
+from stairs.feedback.visit_layout import (
+    ANYTHING,
+    BANDED,
+    FEW,
+    FILTERED,
+    PAIRED,
+    Edge,
+    Recipe,
+    Unit,
+    Work,
+    unit_at,
+)
 from stairs.feedback.waiting_kernels import list_live, read_new, take
 from stairs.hashing import bucket_of
 from stairs.kernel import kernel, part
@@ -133,7 +144,7 @@ def wake(unit, edge, work, marks):
         if sieving:
             catch_up(edge, keys)
         return 1
-    if unit.woken_count + waiting > unit.woken_room:
+    if unit.woken_count + waiting > unit.woken_room or by == BANDED:
         return 0
     k = unit.components
     out = carray(pointer(unit.woken + 4 * k * unit.woken_count), (waiting, k), np.int32)

@@ -200,6 +200,23 @@ def test_a_join_with_many_such_pairs_needs_no_room_for_them():
 # -- at random ---------------------------------------------------------------------------------------------------------
 
 
+def test_keys_are_noted_when_room_was_given_back():
+    """Entries are moved together now and then. (A key that was not noted was taken to be, by the number of one that had
+    been moved.)"""
+    engine = figure_5(ON)
+    feed(engine, row("E", 0, c=2), row("E", 0, a=2), row("B", 1), row("D", 1), row("C", 2))
+    feed(engine, row("C", 3, c=2), row("A", 4), row("B", 5, x=9), row("A", 5))
+    for unit in engine._state.executor.suspension.units:
+        if unit.suppression is not None:
+            assert unit.suppression.keys == 1
+            unit.suppression.blacklist.pack(np.zeros(5, np.int32))
+            unit.suppression.blacklist.resize(128)
+    assert feed(engine, row("A", 6, a=2)) == [[(2, 0, 0, 0, 1)]]
+    assert engine.statistics().feedback.keys_noted == 2
+    found = feed(engine, row("E", 7, a=2, c=2), row("E", 8))
+    assert found[0] == [(2, 0, 1, 0, 2)] and sorted(found[1]) == [(0, 0, 0, 0, 3), (1, 0, 0, 0, 3)]
+
+
 @pytest.mark.parametrize("technique", ANY_TECHNIQUE, ids=repr)
 def test_pairs_while_plans_change(technique):
     """What is suppressed under one plan is not missing under the next, nor when keys are demoted."""
