@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from itertools import permutations
 
 from attrs import frozen
 
@@ -32,6 +31,9 @@ MATCHES = 2.0
 """Matches of a row, on average, from which on it may matter which rows have them."""
 MOST = 0.9
 """The part of the rows that may have the values: for fewer others it is not worth while."""
+
+LOOK = 8e-5
+"""Seconds in which it is seen whether some values have most of the matches."""
 
 Values = tuple[str, str, tuple[int, ...]]
 """A stream, one of its key columns, and some values of it."""
@@ -122,15 +124,17 @@ def splitting(
 
 
 def _heavy(content: Content, view: View, believed: Estimate) -> Pieces[list[Values]]:
-    """Values of streams whose rows have most of the matches somewhere, where there are many."""
+    """Values of streams whose rows have most of the matches somewhere, where there are many; and where rows can go
+    elsewhere first."""
     found: list[Values] = []
-    for name, target in permutations(view.graph.names, 2):
-        pairs = believed.known.get(frozenset((name, target)), 0.0)
-        if believed.rates[name] > 0.0 and pairs >= MATCHES * max(view.live[name], 1):
-            told = content.heavy(name, target)
-            yield SAMPLED
-            if told is not None and (name, *told) not in found:
-                found.append((name, *told))
+    for name in view.graph.names:
+        targets = followers(view.graph, (name,), [other for other in view.graph.names if other != name])
+        for target in targets if len(targets) > 1 and believed.rates[name] > 0.0 else ():
+            if believed.known.get(frozenset((name, target)), 0.0) >= MATCHES * max(view.live[name], 1):
+                told = content.heavy(name, target)
+                yield LOOK
+                if told is not None and (name, *told) not in found:
+                    found.append((name, *told))
     return found
 
 

@@ -30,7 +30,7 @@ def run(batches, plan=None, routing=None):
 
 
 def test_rows_of_two_kinds_go_two_ways():
-    """Hot values of one column, which find nothing by the other, visit that first: a third of the work is left, from the start on."""
+    """Hot values of one column, which find nothing by the other, visit that first: a third of the work is left."""
     batches = list(feed(True, 60))
     engine, rows = run(batches, routing=auto())
     (split,) = splits_in(engine.plan).values()
