@@ -81,9 +81,13 @@ class Thought:
         if self.judging:
             yield from self._judge(believed)
         plan, _ = yield from search(believed, self.model, self.shape, view.pinned)
-        split = yield from splitting(plan, view, believed, self.model, self.shape, self.gain)
-        choice = None if split is None else (yield from self._consider(split, believed))
-        return choice if choice is not None else (yield from self._consider(plan, believed))
+        choice = yield from self._consider(plan, believed)
+        if choice is None and (not self.drifted or splits_in(view.plan)):
+            # What kinds of rows there are is looked for in a calm feed: what can be done at once comes first.
+            split = yield from splitting(plan, view, believed, self.model, self.shape, self.gain)
+            if split is not None:
+                choice = yield from self._consider(split, believed)
+        return choice
 
     def _consider(self, plan: str, believed: Estimate) -> Pieces[Choice | None]:
         """The change to a plan, if it pays, also by a sample of what it would make."""
