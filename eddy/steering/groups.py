@@ -12,8 +12,6 @@ from eddy.plan.compiler import Key
 from eddy.steering.sampling import ALIKE, SAMPLE, WIDE, Sampler, Trail
 from stairs.sample_kernels import count_alike
 
-LOOKED = 512
-"""Rows of a stream whose matches are counted, to find values that have many."""
 MOST = 64
 """Values that are told apart at the most."""
 HALF = 0.5
@@ -45,7 +43,7 @@ class GroupSampler(Sampler):
             return None
         columns = self._compiler.columns[start]
         column = next(name for name, c in columns.items() if c == shared[0])
-        rows, linked = self._base(a, LOOKED)
+        rows, linked = self._base(a)
         keys = self._keys(a, shared[0], rows[linked])
         if len(keys) == 0 or not WRITABLE.fullmatch(column):
             return None

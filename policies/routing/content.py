@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from itertools import permutations
 
 from attrs import frozen
 
@@ -32,6 +31,11 @@ MATCHES = 2.0
 """Matches of a row, on average, from which on it may matter which rows have them."""
 MOST = 0.9
 """The part of the rows that may have the values: for fewer others it is not worth while."""
+
+LOOKS, SPLITS = 6, 2
+"""Steps of rows of which that is seen; and how many sets of values are tried then."""
+LOOK = 8e-5
+"""Seconds in which it is seen whether some values have most of the matches."""
 
 Values = tuple[str, str, tuple[int, ...]]
 """A stream, one of its key columns, and some values of it."""
@@ -122,16 +126,22 @@ def splitting(
 
 
 def _heavy(content: Content, view: View, believed: Estimate) -> Pieces[list[Values]]:
-    """Values of streams whose rows have most of the matches somewhere, where there are many."""
+    """Values of streams whose rows have most of the matches somewhere, where there are many, and where rows can go
+    elsewhere first: of those few steps that find most in an event."""
+    ranked = []
+    for name in view.graph.names:
+        targets = followers(view.graph, (name,), [other for other in view.graph.names if other != name])
+        for target in targets if len(targets) > 1 else ():
+            matches = believed.known.get(frozenset((name, target)), 0.0) / max(view.live[name], 1)
+            if matches >= MATCHES and believed.rates[name] > 0.0:
+                ranked.append((believed.rates[name] * matches, name, target))
     found: list[Values] = []
-    for name, target in permutations(view.graph.names, 2):
-        pairs = believed.known.get(frozenset((name, target)), 0.0)
-        if believed.rates[name] > 0.0 and pairs >= MATCHES * max(view.live[name], 1):
-            told = content.heavy(name, target)
-            yield SAMPLED
-            if told is not None and (name, *told) not in found:
-                found.append((name, *told))
-    return found
+    for _, name, target in sorted(ranked, key=lambda each: -each[0])[:LOOKS]:
+        told = content.heavy(name, target)
+        yield LOOK
+        if told is not None and (name, *told) not in found:
+            found.append((name, *told))
+    return found[:SPLITS]
 
 
 def _split(
@@ -141,11 +151,12 @@ def _split(
     they have, or one of the two."""
     if not 0.0 < content.share(*values) <= MOST:
         return None, 0.0
+    first = yield from _next(content, view, values, True, ())
+    if first == (yield from _next(content, view, values, False, ())):
+        return None, 0.0  # most is saved, or not, by where rows go first
     hot = yield from _order(content, view, values, True)
     rest = yield from _order(content, view, values, False)
     split, single, apart = Split(*values, hot, rest), math.inf, math.inf
-    if hot == rest:
-        return None, 0.0
     for order in (own, hot, rest):
         together, apart = yield from _weigh(split, order, content, view, model)
         single = min(single, together)
@@ -154,16 +165,19 @@ def _split(
 
 def _order(content: Content, view: View, values: Values, inside: bool) -> Pieces[Order]:
     """The order of a class of rows: each time to the stream that lets the fewest matches pass."""
-    name, path = values[0], tuple[str, ...]()
-    rest = [other for other in view.graph.names if other != name]
-    while rest:
-        means = {}
-        for other in followers(view.graph, (name, *path), rest):
-            means[other] = content.sample_group(*values, inside, (*path, other))[-1]
-            yield SAMPLED
-        path = (*path, min(means, key=lambda other: means[other]))
-        rest.remove(path[-1])
+    path: Order = ()
+    while len(path) + 1 < len(view.graph.names):
+        path = (*path, (yield from _next(content, view, values, inside, path)))
     return path
+
+
+def _next(content: Content, view: View, values: Values, inside: bool, path: Order) -> Pieces[str]:
+    """The stream that lets the fewest matches pass of a class of rows that have come along a path."""
+    seen, means = (values[0], *path), {}
+    for other in followers(view.graph, seen, [name for name in view.graph.names if name not in seen]):
+        means[other] = content.sample_group(*values, inside, (*path, other))[-1]
+        yield SAMPLED
+    return min(means, key=lambda other: means[other])
 
 
 def _weigh(

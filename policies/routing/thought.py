@@ -11,7 +11,7 @@ from policies.optimizer.measure import count, estimating, verifying
 from policies.optimizer.model import CostModel
 from policies.optimizer.moving import changing_seconds, moving_seconds
 from policies.optimizer.portions import Pieces, Portions, reckoned
-from policies.optimizer.search import cost_of, search
+from policies.optimizer.search import search
 from policies.optimizer.steps import steps_of
 from policies.routing.account import Account
 from policies.routing.base import Choice
@@ -81,7 +81,17 @@ class Thought:
         if self.judging:
             yield from self._judge(believed)
         plan, _ = yield from search(believed, self.model, self.shape, view.pinned)
-        plan = yield from self._split(plan, believed)
+        choice = yield from self._consider(plan, believed)
+        if choice is None and (not self.drifted or splits_in(view.plan)):
+            # What kinds of rows there are is looked for in a calm feed: what can be done at once comes first.
+            split = yield from splitting(plan, view, believed, self.model, self.shape, self.gain)
+            if split is not None:
+                choice = yield from self._consider(split, believed)
+        return choice
+
+    def _consider(self, plan: str, believed: Estimate) -> Pieces[Choice | None]:
+        """The change to a plan, if it pays, also by a sample of what it would make."""
+        view = self.view
         ours, theirs = steps_of(view.plan, view.graph), steps_of(plan, view.graph)
         yield reckoned(STEPS * len(theirs.steps), 0)
         same = ours.steps == theirs.steps and splits_in(view.plan) == splits_in(plan)
@@ -93,17 +103,6 @@ class Thought:
         # What the new plan would make is sampled before it is believed; what its own makes was counted.
         believed = yield from verifying(believed, view, plan)
         return (yield from self._deal(plan, believed.knowing(count(view))))
-
-    def _split(self, plan: str, believed: Estimate) -> Pieces[str]:
-        """The plan, or one in which rows of a stream take two ways, by the value of a key, if that takes less."""
-        view, model = self.view, self.model
-        split = yield from splitting(plan, view, believed, model, self.shape, self.gain)
-        if split is None:
-            return plan
-        cost = cost_of(plan, believed, model)
-        return (
-            split if (yield from cost_with(split, view, believed, model)) < (1.0 - self.gain) * cost else plan
-        )
 
     def _deal(self, plan: str, believed: Estimate) -> Pieces[Choice | None]:
         """The change to a plan, if it pays."""
