@@ -14,6 +14,7 @@ from attrs import frozen
 from policies.migration.costs import all_new_share, moving_state_seconds, owed_share
 from policies.migration.survey import JoinStep, Streams, Survey
 from policies.optimizer.model import CostModel
+from policies.optimizer.moving import making_seconds
 
 Share = Callable[[Streams], float]
 """From some streams to the part of their composites that is made."""
@@ -27,10 +28,8 @@ class Overheads:
 
     state: float = 5e-5
     """Make a state, whatever comes into it."""
-    entry: float = 2.5e-8
-    """Put together a composite of a state, of thousands at a time, beyond what it takes to write it."""
     lazily: float = 1.0
-    """Times that, where it is done for the keys that a batch asks for."""
+    """Times what it takes to make a state at once, where it is done for the keys that a batch asks for."""
     batch: float = 3e-5
     """Take a batch the long way, as an engine does while a change is under way."""
     step: float = 7e-6
@@ -119,8 +118,7 @@ def _filling(survey: Survey, model: CostModel, overheads: Overheads) -> float:
     states = []
     for missing in survey.missing:
         entries, width = survey.entries(missing), len(missing)
-        each = overheads.entry + model.byte * (12 + 4 * width) + 2 * model.reaching(entries, width)
-        seconds = overheads.state + entries * each
+        seconds = overheads.state + making_seconds(entries, width, model)
         if survey.nested:  # equation 1
             sides = [step for step in survey.plan if step.source | step.target == missing]
             pairs = [survey.entries(step.source) * survey.entries(step.target) for step in sides]

@@ -20,6 +20,13 @@ def changing_seconds(plan: str, other: str, believed: Estimate, model: CostModel
     return seconds(ours.but(theirs), believed, model.array(believed))
 
 
+def making_seconds(entries: float, streams: int, model: CostModel) -> float:
+    """Seconds to make a state of so many composites of so many streams: equation 1 of Zhu et al., but that pairs are
+    found by look-ups. This is what `policies.Cheapest` reckons with, too."""
+    each = model.match + model.insert + model.byte * (12 + 4 * streams)
+    return entries * (each + 2 * model.reaching(entries, streams))
+
+
 def moving_seconds(
     plan: str, other: str, believed: Estimate, model: CostModel, beside: float, horizon: float
 ) -> float:
@@ -34,5 +41,5 @@ def moving_seconds(
         return total + beside * horizon * cost_of(plan, believed, model)
     new = sorted(theirs.kept - ours.kept)
     for both, cards in zip(new, believed.cards(believed.sets(new)).tolist(), strict=True):
-        total += cards * (model.match + model.insert + model.byte * (12 + 4 * both.bit_count()))
+        total += making_seconds(cards, both.bit_count(), model)
     return total

@@ -13,7 +13,7 @@ import eddy
 from policies import Auto, Fixed, Ghm, Gpt, HybMig, Jisc, ParallelTrack, Routing
 from policies.optimizer import Estimate, Graph
 from policies.optimizer.model import CostModel
-from policies.optimizer.moving import changing_seconds, moving_seconds, same
+from policies.optimizer.moving import changing_seconds, making_seconds, moving_seconds, same
 from policies.routing import Glance, StairView, StepView, View
 from policies.routing.account import CREDIT, STOCK, URGENT
 
@@ -310,7 +310,9 @@ def test_only_states_that_are_new_cost_something():
     believed, model = chain_estimate(), CostModel(change=0.0)
     there = moving_seconds("(A B) C", "A (B C)", believed, model, 0.0, 1e5)
     back = moving_seconds("A (B C)", "(A B) C", believed, model, 0.0, 1e5)
-    assert back == pytest.approx(5_000 * there)
+    assert there == pytest.approx(making_seconds(10.0, 2, model))
+    assert back == pytest.approx(making_seconds(50_000.0, 2, model))
+    assert back > 5_000 * there
     assert moving_seconds("(A B) C", "(A B) C", believed, model, 0.0, 1e5) == 0.0
     assert moving_seconds("(A B) C", "A: B C | B: A C | C: B A", believed, model, 0.0, 1e5) == 0.0
 
