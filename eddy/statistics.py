@@ -88,6 +88,8 @@ class MigrationStatistics:
     """Composites of the former plan that the technique has taken apart (`EagerStairs`)."""
     entries_promoted: int = 0
     """Composites that it has put together entry by entry: they are in ``composites_built`` too."""
+    evaluations: int = field(default=0, eq=False)
+    """As `Statistics.evaluations`, of all plans and black boxes while it was under way: HybMig's measure of work."""
 
 
 @frozen
@@ -163,6 +165,12 @@ class Statistics:
     """Rows that were tested as partners where no equality finds them, counted for each row or composite that asked."""
     probed: int = 0
     """Entries that probes have looked at, whether they matched or not: what joining takes, whatever the clock says."""
+
+    @property
+    def evaluations(self) -> int:
+        """How often a join predicate was evaluated: for entries that probes looked at, and rows that were tested where
+        no equality finds them. One of the latter that passes is looked up, and counts once more."""
+        return self.probed + self.candidates
 
     @property
     def complete(self) -> bool:
