@@ -91,6 +91,8 @@ class MigrationStatistics:
     predicted: dict[str, float] = field(factory=dict)
     """Seconds that the change was to take under each technique, where `policies.Cheapest` has chosen one of them. What
     all techniques do alike is not in it."""
+    evaluations: int = field(default=0, eq=False)
+    """As `Statistics.evaluations`, of all plans and black boxes while it was under way: HybMig's measure of work."""
 
 
 @frozen
@@ -172,6 +174,12 @@ class Statistics:
     """Rows that were tested as partners where no equality finds them, counted for each row or composite that asked."""
     probed: int = 0
     """Entries that probes have looked at, whether they matched or not: what joining takes, whatever the clock says."""
+
+    @property
+    def evaluations(self) -> int:
+        """How often a join predicate was evaluated: for entries that probes looked at, and rows that were tested where
+        no equality finds them. One of the latter that passes is looked up, and counts once more."""
+        return self.probed + self.candidates
 
     @property
     def complete(self) -> bool:

@@ -64,7 +64,10 @@ CLOCK = {
 }
 """Differ from run to run."""
 
-PORTIONS = {"probed": "the more events are joined together, the more that come later are passed on the way"}
+PORTIONS = {
+    "probed": "the more events are joined together, the more that come later are passed on the way",
+    "history.evaluations": "the same, while a change was under way",
+}
 """Depends on how rows are handed over: the one thing that does."""
 
 FAST = {"bytes": "the fast path has arrays of its own, for the rows of one push", **PORTIONS}

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from eddy.errors import EddyError
 from eddy.migration.black_box import BlackBox, history
-from eddy.migration.hybrid import Hybrid, Task
+from eddy.migration.hybrid import Hybrid
 from eddy.migration.record import Chronicle
 from eddy.migration.surveying import Samples, survey
 from eddy.migration.takeover import expire, fork, merge, mirror, split, unfinished
@@ -60,8 +60,10 @@ class Change:
     _created: list[State] = field(factory=list, init=False)
     _track: RunningPlan | None = field(default=None, init=False)
     """What a change that another one has followed still waits for: STAIRs with holes, or the former track."""
-    _mirror: tuple[Task, StairId, Stair] | None = field(default=None, init=False)
-    """The state that is being completed: its task, its name, and the STAIR that will take its place."""
+    _left: int | None = field(default=None, init=False)
+    """Where plans are one track, the number of the plan that this change has left."""
+    _mirror: tuple[StairId, Stair] | None = field(default=None, init=False)
+    """The state that is being completed: its name, and the STAIR that will take its place."""
 
     def __attrs_post_init__(self) -> None:
         self.live = int((self._rows.counts - self._rows.lows).sum())
@@ -105,21 +107,31 @@ class Change:
 
     def fork(self, held: bool) -> None:
         self._track = self._router.tracks[-1]
-        if isinstance(self._track, Track) and isinstance(self._track.role, Hybrid):
+        if self._role is not None:
             self.finish()  # two plans in one cannot be the older track
             return
         fork(self._joins, self.plan, self._rows.counts, held)
 
     def split(self, sharing: bool) -> None:
-        if self.running:  # what goes on is not whole, so it cannot make what the new plan lacks
-            self.finish()
+        overlapping = self._role
+        if self.running and (overlapping is None or self.boxed is not None or self.incomplete):
+            self.finish()  # a plan with holes, or on several tracks, cannot make what another lacks
             return
         before = self._router.every_stair
         if split(self._joins, self.plan, self._rows.counts, sharing):
+            self._left = 0 if overlapping is None else overlapping.turn
             kept = {id(stair) for stair in self._router.every_stair}
             self.dropped += [stair for stair in before if id(stair) not in kept]
-        else:
+        elif overlapping is None:
             self.shift()
+        else:
+            self.finish()
+
+    @property
+    def _role(self) -> Hybrid | None:
+        """What the plans that run do, where they are one track."""
+        track = self._router.tracks[-1]
+        return track.role if isinstance(track, Track) and isinstance(track.role, Hybrid) else None
 
     def box(self, replay: bool) -> BlackBox:
         lows = self._rows.lows.copy()
@@ -154,6 +166,9 @@ class Change:
         """Whether nothing of this change is left, now that another has followed."""
         if self._track is not None:
             return all(track is not self._track for track in self._router.tracks)
+        if self._left is not None:
+            role = self._role
+            return role is None or all(s.turn != self._left or not s.entries for s in role.scopes)
         current = {id(stair) for stair in self._router.every_stair}
         return not any(id(stair) in current and stair.holes is not None for stair in self._created)
 
@@ -187,15 +202,15 @@ class Change:
         if not isinstance(self._router, Router):
             return
         router, current = self._router, self._mirror
-        if current is None or current[1] not in router.tracks[-1].role.mirrors:
+        if current is None or current[0] not in router.tracks[-1].role.mirrors:
             found = unfinished(router)
             if found is None:
                 return
-            current = self._mirror = (*found, mirror(router, found[1]))
-        task, state, stair = current
+            current = self._mirror = (found, mirror(router, found))
+        state, stair = current
         stair.settle(budget)
         if stair.holes is None:
-            merge(router, task, state, self._rows.counts)
+            merge(router, state, self._rows.counts)
             self._mirror = None
 
     def finish(self) -> None:

@@ -1,159 +1,250 @@
-"""Two plans in one routing table: the new one, and of the old one what the new one cannot make yet.
+"""Several plans in one routing table: the newest, and of the older ones what it cannot make yet.
 
-Every state that both plans have is shared, leaves at the least. The new plan's other states start empty, so they lack
-the composites that were complete before the change, and whatever is built on these. Between two shared states lies a
-*task* (HybMig, section 3.1): the part of each plan that leads from the shared states below it to the one on top. For
-every task the old plan goes on with a scope: the pairs of shared states that the new plan joins first, both old.
+Every state that a new plan shares with the one before it is kept, leaves at the least. Its other states start empty:
+they lack the composites that were complete before the change, and whatever is built on these. What a state lacks is a
+disjunction of entries (`eddy.plan.scope`), HybMig's characteristics (section 3.2).
+
+Steps of one plan into a state are a *group*. Where a state that was kept, or the results, has groups of several plans,
+it is the top of a *task* (section 3.1), and each group makes what all later ones lack: its scope is the intersection of
+what these lack. So whatever number of changes overlap, each composite is made once: by the newest plan that can. Below
+a top, states that only older plans have get what the groups that read them may still need.
+
+Why this is exact. (1) A state that is not whole has steps of one plan only, and never gets what it lacks: a later plan
+shares it only if it makes it by the same steps, from the same states; otherwise that plan has one of its own, and the
+older is renamed. (2) A state of older plans is left with the union of what its readers need. That only shrinks from
+change to change, so it has all of it from before, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeGuard
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
-from eddy.plan.compiler import RESULTS, Place, RoutingTable, StairId, Step, Stop, Streams
-from eddy.plan.scope import Scope
+from eddy.plan.compiler import RESULTS, Place, RoutingTable, StairId, Step, Stop
+from eddy.plan.scope import Entry, Scope, both, meet, union
 from eddy.tracks.role import Role
 
 Out = StairId | Place
 
+MOST_ENTRIES = 32
+"""Of a scope: with more of them, it takes longer to tell who makes a composite than to make the states anew."""
+
 
 @frozen(eq=False)
-class Task:
-    """A shared state that the plans reach in different ways, what the old plan makes of it, and the states between."""
+class Group:
+    """The steps of one plan into a state, or to the results."""
 
-    top: Out
-    scope: Scope
-    missing: tuple[StairId, ...]
-    """States of the new plan that start empty, each after those below it."""
+    steps: tuple[Step, ...]
+    plan: str
+    turn: int
+    scope: Scope | None = None
+    """What it makes while later plans make the rest; None: it is of the current plan, and makes whatever it can."""
+
+    @property
+    def pairs(self) -> set[tuple[Out, Out]]:
+        """What the steps join."""
+        return {(step.source, step.target) for step in self.steps}
+
+    @property
+    def children(self) -> tuple[Out, ...]:
+        """What it reads: the two sides of a join, or the sources and leaves of orderings."""
+        return tuple(dict.fromkeys(side for step in self.steps for side in (step.source, step.target)))
+
+
+Groups = dict[Out, tuple[Group, ...]]
+"""For each state, and the results, the groups that make it, the oldest plan's first; states after those below them."""
 
 
 @frozen(eq=False)
 class Hybrid(Role):
-    """The role of a track that is two plans in one: of the results the old plan makes those in the tasks' scopes."""
+    """The role of a track that is several plans in one."""
 
-    stops: tuple[Stop, ...] = ()
-    """Those of both plans, in an order in which they can run."""
-    tasks: tuple[Task, ...] = ()
+    groups: Groups = field(factory=dict)
+    lacking: dict[StairId, list[Entry]] = field(factory=dict)
+    """What the states that are not whole lack beside what the states below them lack."""
+
+    @property
+    def turn(self) -> int:
+        """The number of the current plan."""
+        return self.groups[RESULTS][-1].turn
 
     @property
     def table(self) -> RoutingTable:
-        leaves = dict.fromkeys(
-            side
-            for stop in self.stops
-            for step in stop.steps
-            for side in (step.source, step.target)
-            if isinstance(side, StairId) and len(side.streams) == 1
+        """All plans as one."""
+        stops = tuple(
+            Stop(out, tuple(evolve(step, scope=group.scope) for group in groups for step in group.steps))
+            for out, groups in self.groups.items()
         )
-        return RoutingTable(self.stops, tuple(leaves))
+        sides = (side for groups in self.groups.values() for group in groups for side in group.children)
+        return RoutingTable(stops, tuple(dict.fromkeys(side for side in sides if _is_leaf(side))))
+
+    def is_current(self, out: Out) -> bool:
+        """Whether the current plan has a state."""
+        return self.groups[out][-1].scope is None
+
+    @property
+    def unfinished(self) -> StairId | None:
+        """The lowest state of the current plan that lacks something."""
+        return next(
+            (state for state in self.groups if state in self.lacking and self.is_current(state)), None
+        )
+
+    def lacks(self) -> dict[Out, list[Entry]]:
+        """What each state lacks, with what it lacks because the states below it do."""
+        found: dict[Out, list[Entry]] = {}
+        for out, (first, *_) in self.groups.items():
+            own = self.lacking.get(out) if isinstance(out, StairId) else None
+            found[out] = [] if own is None else union([*own, *_lack(first, found)])
+        return found
+
+    def rescope(self) -> list[StairId]:
+        """Bring the scopes up to date with what states lack; returns those of the current plan that are whole now."""
+        lacks = self.lacks()
+        needed: dict[Out, list[Entry]] = {}
+        for out, groups in reversed(self.groups.items()):
+            duty = None if self.is_current(out) else union(needed.get(out, []))
+            for group in reversed(groups):
+                if group.scope is not None and duty is not None:
+                    group.scope.entries = duty
+                    for child in group.children:
+                        needed.setdefault(child, []).extend(duty)
+                lack = _lack(group, lacks)
+                duty = lack if duty is None else meet(duty, lack)
+        whole = [state for state in self.lacking if not lacks[state]]
+        for state in whole:
+            del self.lacking[state]
+        return [state for state in whole if self.is_current(state)]
+
+    def expire(self, lows: Sequence[int]) -> list[StairId] | None:
+        """Forget what no composite of rows from ``lows`` on can meet; None if there was nothing, or as `rescope`."""
+        changed = False
+        for state, entries in self.lacking.items():
+            scope = Scope(entries)
+            if scope.expire(lows):
+                self.lacking[state], changed = scope.entries, True
+        return self.rescope() if changed else None
+
+    def complete(self, state: StairId, cuts: Sequence[int]) -> list[StairId]:
+        """Background computation has completed a state, the lowest; ``cuts`` are the next rows. Returns as `rescope`.
+
+        Rows of a sibling's streams that came before have met the state while it lacked something, so what was made of
+        these lacks it still; later ones find everything. (The cuts are what the printed rule leaves out.) This holds
+        for each plan that reads the state.
+        """
+        gone = self.lacking.pop(state, [])
+        for out, (group, *_) in self.groups.items():
+            if out in self.lacking and isinstance(out, StairId) and state in group.children:
+                seen = {s: cuts[s] for child in group.children if child != state for s in child.streams}
+                self.lacking[out] += [both(entry, seen) for entry in gone]
+        return self.rescope()
 
 
-def combine(old: RoutingTable, new: RoutingTable, cuts: Sequence[int], sharing: bool) -> Hybrid:
-    """Both plans as one; ``cuts`` are the next rows of all streams. Without ``sharing`` only leaves are shared."""
-    if not sharing:
-        old = _apart(old)
-    before = {stop.out: stop for stop in old.stops}
-    after = {stop.out: stop for stop in new.stops}
-    stops, tasks = [], []
-    for stop in new.stops:
-        former = before.get(stop.out)
-        if former is None or _steps(former) == _steps(stop):
-            stops.append(stop)
-            continue
-        missing, entries = _below(stop, after, before)
-        scope = Scope([{s: cuts[s] for s in entry} for entry in entries])
-        if entries:
-            tasks.append(Task(stop.out, scope, missing))
-            stops += [evolve(s, steps=limited(s.steps, scope)) for s in _former(former, before, after)]
-            stop = evolve(stop, steps=(*limited(former.steps, scope), *stop.steps))
-        stops.append(stop)
-    return Hybrid(scopes=tuple(task.scope for task in tasks), stops=tuple(stops), tasks=tuple(tasks))
+def alone(table: RoutingTable, plan: str) -> Hybrid:
+    """A plan that has all its states."""
+    return Hybrid(groups={stop.out: (Group(stop.steps, plan, 0),) for stop in table.stops})
 
 
-def _apart(table: RoutingTable) -> RoutingTable:
-    """The plan of ``table`` with composites of its own."""
+def succeed(
+    old: Hybrid, table: RoutingTable, plan: str, cuts: Sequence[int], sharing: bool
+) -> tuple[Hybrid, dict[StairId, StairId]] | None:
+    """Let another plan follow those of ``old``, which stays as it is; ``cuts`` are the next rows of all streams.
 
-    def own(place: Out) -> Out:
-        return evolve(place, former=True) if isinstance(place, StairId) and len(place.streams) > 1 else place
+    Without ``sharing`` only leaves are shared. Returns what has come of it, and states of older plans that have other
+    names in it. None if it would be too involved: older plans would have too many cases to tell apart.
+    """
+    kept = _kept(old, table) if sharing else set[Out]()
+    turn = old.turn + 1
+    names = {out: evolve(out, former=turn) for out in table.stairs if out in old.groups and out not in kept}
+    groups = dict(_renamed(old, names))
+    lacking = {names.get(state, state): [*entries] for state, entries in old.lacking.items()}
+    for stop in table.stops:
+        group = Group(stop.steps, plan, turn)
+        earlier = groups.get(stop.out, ())
+        if earlier and earlier[-1].pairs == group.pairs:
+            earlier = earlier[:-1]
+        elif isinstance(stop.out, StairId) and stop.out not in kept:
+            lacking[stop.out] = [{s: cuts[s] for s in stop.out.streams}]
+        groups[stop.out] = (*earlier, group)
+    hybrid = Hybrid(groups=_with_scopes(groups, turn), lacking=lacking)
+    hybrid.rescope()
+    left = {
+        out: tuple(g for g in made if g.scope is None or g.scope.entries)
+        for out, made in hybrid.groups.items()
+    }
+    left = {out: made for out, made in left.items() if made}
+    scopes = {id(g.scope): g.scope for made in left.values() for g in made if g.scope is not None}
+    if any(len(scope.entries) > MOST_ENTRIES for scope in scopes.values()):
+        return None
+    mirrors = {state: mirror for state, mirror in old.mirrors.items() if state in kept}
+    lacking = {state: entries for state, entries in hybrid.lacking.items() if state in left}
+    return Hybrid(scopes=tuple(scopes.values()), mirrors=mirrors, groups=left, lacking=lacking), names
+
+
+def _kept(old: Hybrid, table: RoutingTable) -> set[Out]:
+    """The states that a plan shares with the current one: those that are whole, and others that it makes alike."""
+    kept: set[Out] = set()
+    for stop in table.stops:
+        out = stop.out
+        if isinstance(out, StairId) and out in old.groups and old.is_current(out):
+            group = Group(stop.steps, "", 0)
+            alike = group.pairs == old.groups[out][-1].pairs
+            if out not in old.lacking or (alike and all(_is_leaf(c) or c in kept for c in group.children)):
+                kept.add(out)
+    return kept
+
+
+def _renamed(old: Hybrid, names: Mapping[StairId, StairId]) -> Iterator[tuple[Out, tuple[Group, ...]]]:
+    """The groups of plans that are left, where some states have other names."""
+
+    def named(out: Out) -> Out:
+        return names.get(out, out) if isinstance(out, StairId) else out
 
     def step(s: Step) -> Step:
-        target = own(s.target)
+        target = named(s.target)
         assert isinstance(target, StairId)
-        return evolve(s, source=own(s.source), target=target)
+        return evolve(s, source=named(s.source), target=target)
 
-    stops = tuple(Stop(own(stop.out), tuple(step(s) for s in stop.steps)) for stop in table.stops)
-    return RoutingTable(stops, table.leaves)
-
-
-def _steps(stop: Stop) -> set[tuple[Out, Out]]:
-    return {(step.source, step.target) for step in stop.steps}
+    for out, groups in old.groups.items():
+        yield named(out), tuple(evolve(g, steps=tuple(step(s) for s in g.steps)) for g in groups)
 
 
-def limited(steps: Iterable[Step], scope: Scope) -> tuple[Step, ...]:
-    """These steps, making only what is in a scope."""
-    return tuple(evolve(step, scope=scope) for step in steps)
+def _with_scopes(groups: Groups, turn: int) -> Groups:
+    """The groups in an order in which they can run, with scopes for those of plans before the one of this ``turn``.
 
-
-def _children(stop: Stop) -> tuple[Out, ...]:
-    """What a stop reads; the two sides of a join, or the sources and leaves of orderings."""
-    return tuple(dict.fromkeys(side for step in stop.steps for side in (step.source, step.target)))
-
-
-def _below(
-    top: Stop, after: Mapping[Out, Stop], before: Mapping[Out, Stop]
-) -> tuple[tuple[StairId, ...], list[Streams]]:
-    """The new plan's own states below a shared one, lowest first, and the streams of those made of shared states."""
-    missing: list[StairId] = []
-    entries: list[Streams] = []
-
-    def visit(stop: Stop) -> None:
-        own = [c for c in _children(stop) if isinstance(c, StairId) and c in after and c not in before]
-        for child in own:
-            visit(after[child])
-            missing.append(child)
-        if not own and stop is not top and isinstance(stop.out, StairId):
-            entries.append(stop.out.streams)
-
-    visit(top)
-    return tuple(missing), entries
-
-
-def _former(top: Stop, before: Mapping[Out, Stop], after: Mapping[Out, Stop]) -> list[Stop]:
-    """The old plan's stops below a shared state that the new plan has not, lowest first."""
-    found: dict[Out, Stop] = {}
-
-    def visit(stop: Stop) -> None:
-        for child in _children(stop):
-            if child in before and child not in after and child not in found and child != RESULTS:
-                visit(before[child])
-                found[child] = before[child]
-
-    visit(top)
-    return list(found.values())
-
-
-def narrow(hybrid: Hybrid, task: Task, state: StairId, cuts: Sequence[int]) -> None:
-    """Background computation has completed a state: a scope shrinks (with the cut-offs that make this exact).
-
-    Rows of the sibling's streams that came before ``cuts``, the next rows, have met the state while it was not
-    complete, so the old plan goes on for them; later ones it need not see.
+    The entries are not known yet. A state that only one group reads, of the same plan, has the scope of that.
     """
-    parent = next(
-        stop
-        for stop in hybrid.stops
-        if any(step.scope is None and state in (step.source, step.target) for step in stop.steps)
-    )
-    inside = frozenset(state.streams)
-    kept: list[Mapping[int, int]] = []
-    for entry in task.scope.entries:
-        if not inside >= set(entry):
-            kept.append(entry)
-        elif parent.out != task.top:
-            siblings = [s for child in _children_of_new(parent) if child != state for s in child.streams]
-            kept.append({**entry, **{s: cuts[s] for s in siblings}})
-    task.scope.entries = kept
+    order = sorted(groups, key=lambda out: (out == RESULTS, len(out.streams)))
+    readers: dict[Out, dict[int, Scope]] = {}
+    found: dict[Out, tuple[Group, ...]] = {}
+    for out in reversed(order):
+        made: list[Group] = []
+        by = list(readers.get(out, {}).values())
+        for group in reversed(groups[out]):
+            scope = None
+            if group.turn < turn:
+                alike = not made and len(by) == 1 and by[0].turn == group.turn
+                scope = by[0] if alike else _scope_of(group, counting=bool(made))
+                for child in group.children:
+                    readers.setdefault(child, {})[id(scope)] = scope
+            made.insert(0, evolve(group, scope=scope))
+        found[out] = tuple(made)
+    return {out: found[out] for out in order}
 
 
-def _children_of_new(stop: Stop) -> tuple[Out, ...]:
-    return _children(Stop(stop.out, tuple(step for step in stop.steps if step.scope is None)))
+def _scope_of(group: Group, counting: bool) -> Scope:
+    """A scope for a group of a plan that has been left; ``counting`` goes on where the group had one."""
+    scope = Scope([], group.plan, group.turn)
+    if counting and group.scope is not None:
+        scope.rows, scope.results = dict(group.scope.rows), group.scope.results
+    return scope
+
+
+def _lack(group: Group, lacks: Mapping[Out, list[Entry]]) -> list[Entry]:
+    """What a group cannot make, since states that it reads lack it."""
+    return union(entry for child in group.children for entry in lacks.get(child, ()))
+
+
+def _is_leaf(out: Out) -> TypeGuard[StairId]:
+    return isinstance(out, StairId) and len(out.streams) == 1

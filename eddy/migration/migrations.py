@@ -187,11 +187,14 @@ class Migrations(PlanChanges):
             self._adopt(change.adopted)
         self._held.release(self._router)
         done = self._technique.is_done(change)
+        for other in self._changes:
+            other.chronicle.count_evaluations(self._router)
         for other in list(self._changes):
-            if done or (other is not self._changes[-1] and other.superseded):
-                other.chronicle.end(self._state.events)
-                self._log.append(other.chronicle.statistics())
-                self._changes.remove(other)
+            if not done and (other is self._changes[-1] or not other.superseded):
+                break  # they are told in their order
+            other.chronicle.end(self._state.events)
+            self._log.append(other.chronicle.statistics())
+            self._changes.remove(other)
 
     def _adopt(self, box: BlackBox) -> None:
         """Another plan takes over with rows of its own."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 from attrs import define, field
 
 from eddy.migration.black_box import BlackBox
 from eddy.plan.plan import Plan
+from eddy.plan.scope import Scope
 from eddy.router.executor import PlanExecutor
 from eddy.statistics import MigrationStatistics, TrackStatistics
 from eddy.tracks.track import Track
@@ -40,6 +42,9 @@ class Chronicle:
     _now: tuple[int, int] = field(default=(0, 0), init=False)
     _boxed: int = field(default=0, init=False)
     """Composites that were made in a black box."""
+    _evaluated: tuple[int, int] | None = field(default=None, init=False)
+    """Predicates evaluated in the engine's life when it began, and so far."""
+    _boxed_evaluated: int = field(default=0, init=False)
     _begun_at: float = field(factory=time.time, init=False)
     _ended_at: float | None = field(default=None, init=False)
     _output_at: float = field(factory=time.perf_counter, init=False)
@@ -70,12 +75,18 @@ class Chronicle:
         self._now = (router.keys_filled, router.composites_built + router.composites_made)
         if self._before is None:
             self._before = self._now
+        self.count_evaluations(router)
+
+    def count_evaluations(self, router: PlanExecutor) -> None:
+        """See how often predicates were evaluated; the first time, how often they had been before."""
+        so_far = _evaluations(router)
+        self._evaluated = (so_far if self._evaluated is None else self._evaluated[0]), so_far
 
     def measure(self, router: PlanExecutor, box: BlackBox | None) -> None:
         """See how large it all is, and what runs side by side."""
         self.count(router)
         if box is not None:
-            self._boxed = box.router.composites_made
+            self._boxed, self._boxed_evaluated = box.router.composites_made, _evaluations(box.router)
         size = sum(stair.nbytes for stair in router.every_stair)
         self._peak = max(self._peak, size if box is None else size + box.nbytes)
         names = router.compiler.names
@@ -93,13 +104,14 @@ class Chronicle:
         elif box is not None:
             self._tracks = (TrackStatistics(str(self.plan), {}, 0, box.behind),)
         elif tracks and tracks[0].role.scopes:
-            scopes = tracks[0].role.scopes
-            rows = {name: sum(scope.rows.get(s, 0) for scope in scopes) for s, name in enumerate(names)}
-            results, entries = sum(s.results for s in scopes), sum(len(s.entries) for s in scopes)
-            self._tracks = (TrackStatistics(str(self.former), rows, results, entries),)
+            plans: dict[int, list[Scope]] = {}
+            for scope in tracks[0].role.scopes:
+                plans.setdefault(scope.turn, []).append(scope)
+            self._tracks = tuple(_older_plan(plans[turn], names) for turn in sorted(plans))
 
     def statistics(self) -> MigrationStatistics:
         filled, built = self._before or self._now
+        before, so_far = self._evaluated or (0, 0)
         return MigrationStatistics(
             technique=self.technique,
             former=str(self.former),
@@ -119,4 +131,17 @@ class Chronicle:
             entries_demoted=self.demoted,
             entries_promoted=self.promoted,
             predicted=self.predicted,
+            evaluations=so_far - before + self._boxed_evaluated,
         )
+
+
+def _evaluations(router: PlanExecutor) -> int:
+    """As `Statistics.evaluations`."""
+    return router.probed + sum(stream.looked_at for part in router.routers for stream in part.streams)
+
+
+def _older_plan(scopes: list[Scope], names: Sequence[str]) -> TrackStatistics:
+    """A plan that goes on within these scopes, in one track with newer ones."""
+    rows = {name: sum(scope.rows.get(s, 0) for scope in scopes) for s, name in enumerate(names)}
+    results, entries = sum(s.results for s in scopes), sum(len(s.entries) for s in scopes)
+    return TrackStatistics(scopes[0].plan, rows, results, entries)

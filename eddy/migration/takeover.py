@@ -3,6 +3,7 @@
 Either the new plan starts empty on a track of its own, which sees only new rows (`fork`, Parallel Track). Or it starts
 with what it shares with the old one, in one track with it, while the old one makes what its other states lack (`split`,
 HybMig), and these may be completed one by one (`mirror`, `merge`). Both end when no live composite needs the old plan.
+Both may be begun again before that, any number of times.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import numpy as np
 from attrs import evolve
 from numpy.typing import NDArray
 
-from eddy.migration.hybrid import Hybrid, Task, combine, limited, narrow
+from eddy.migration.hybrid import Hybrid, alone, succeed
 from eddy.plan.compiler import StairId
 from eddy.plan.orderings import Orderings
 from eddy.plan.plan import Plan
@@ -38,7 +39,10 @@ def fork(router: Tracks, plan: Plan, counts: NDArray[np.int64], held: bool) -> N
         older = router.tracks[-1]
         scope = Scope([{stream: cut} for stream, cut in enumerate(counts.tolist())])
         *others, last = older.table.stops
-        table = evolve(older.table, stops=(*others, evolve(last, steps=limited(last.steps, scope))))
+        table = evolve(
+            older.table,
+            stops=(*others, evolve(last, steps=tuple(evolve(step, scope=scope) for step in last.steps))),
+        )
         copy = evolve(older, table=table, role=evolve(older.role, scopes=(scope,)))
         router.bind(copy)  # from here on nothing can fail
     older.table, older.role, older.halts, older.program = copy.table, copy.role, copy.halts, copy.program
@@ -46,10 +50,11 @@ def fork(router: Tracks, plan: Plan, counts: NDArray[np.int64], held: bool) -> N
 
 
 def split(router: Tracks, plan: Plan, counts: NDArray[np.int64], sharing: bool) -> bool:
-    """Change to a plan whose new STAIRs start empty, while the old plan makes what they lack.
+    """Change to a plan whose new STAIRs start empty, while the old plan, or all plans that run, make what they lack.
 
-    ``counts`` are the next rows; without ``sharing`` the plans share only leaves. False if the new STAIRs lack nothing,
-    since both plans have all states, or if the new plan is no tree: then nothing was changed.
+    ``counts`` are the next rows; without ``sharing`` the plans share only leaves. The router has one track, without
+    holes. False, and nothing was changed, if the new STAIRs lack nothing, since both plans have all states; if the new
+    plan is no tree; or if the plans that run would have too many cases to tell apart.
     """
     router.release(rows=True)
     (older,) = router.tracks
@@ -58,25 +63,31 @@ def split(router: Tracks, plan: Plan, counts: NDArray[np.int64], sharing: bool) 
         # Its rows need not come through a STAIR that lacks something, so who makes a result is not a matter of the
         # result alone.
         return False
-    hybrid = combine(router.compiler.compile(older.plan), table, counts.tolist(), sharing)
-    if not hybrid.tasks:
+    running = older.role
+    if not isinstance(running, Hybrid):
+        running = alone(router.compiler.compile(older.plan), str(older.plan))
+    found = succeed(running, table, str(plan), counts.tolist(), sharing)
+    if found is None or not found[0].scopes:
         return False
-    old = older.stairs if sharing else {evolve(k, former=True): v for k, v in older.stairs.items()}
-    both = hybrid.table
-    stairs, new = router.build(both, old)
-    # What only the old plan has will lack what is in no scope, and the new ones lack what was there before.
-    wanted = set(table.stairs)
-    former = [stair for name, stair in stairs.items() if name not in wanted]
+    hybrid, names = found
+    stairs, new = router.build(hybrid.table, {names.get(k, k): stair for k, stair in older.stairs.items()})
     with or_leave(new):
-        track = router.track(plan, both, stairs, hybrid)
-    for stair in (*new, *former):
-        stair.partial = True
+        track = router.track(plan, hybrid.table, stairs, hybrid)
+    # What only older plans have will lack what is in no scope, and the new ones lack what was there before.
+    for wanted, stair in stairs.items():
+        stair.partial = wanted in hybrid.lacking or not hybrid.is_current(wanted)
     router.use([track])
     return True
 
 
 def expire(router: Tracks, lows: list[int]) -> None:
     """Stop what goes on only for rows below ``lows``, the low-water rows: they have left their windows."""
+    track = router.tracks[-1]
+    if isinstance(track.role, Hybrid):  # it is the only one
+        whole = track.role.expire(lows)
+        if whole is not None:
+            _settle(router, track, whole)
+        return
     for track in router.tracks:
         for scope in track.role.scopes:
             if scope.expire(lows):
@@ -87,13 +98,14 @@ def expire(router: Tracks, lows: list[int]) -> None:
         oldest.role = evolve(oldest.role, firsts=None, outbox=None)
         for stair in oldest.stairs.values():
             stair.partial = False
-    track = router.tracks[-1]
-    if isinstance(track.role, Hybrid):
-        for task in track.role.tasks:
-            if not task.scope.entries:  # what its states lack is dead
-                for state in task.missing:
-                    track.stairs[state].partial = False
-        _unite_if_fulfilled(router, track)
+
+
+def _settle(router: Tracks, track: Track, whole: list[StairId]) -> None:
+    """Scopes have shrunk, and these states lack nothing any more: run what is left."""
+    for state in whole:
+        track.stairs[state].partial = False
+    router.bind(track)
+    _unite_if_fulfilled(router, track)
 
 
 def _unite_if_fulfilled(router: Tracks, track: Track) -> None:
@@ -111,17 +123,20 @@ def _unite_if_fulfilled(router: Tracks, track: Track) -> None:
     router.use([track])
 
 
-def unfinished(router: Tracks) -> tuple[Task, StairId] | None:
-    """The lowest state of the new plan that lacks something, and its task; None where a track is no two plans."""
-    track = router.tracks[-1]
-    tasks = track.role.tasks if isinstance(track.role, Hybrid) else ()
-    states = ((task, state) for task in tasks for state in task.missing)
-    return next(((task, state) for task, state in states if track.stairs[state].partial), None)
+def unfinished(router: Tracks) -> StairId | None:
+    """The lowest state of the new plan that lacks something; None where a track is one plan."""
+    role = router.tracks[-1].role
+    return role.unfinished if isinstance(role, Hybrid) else None
 
 
 def mirror(router: Tracks, state: StairId) -> Stair:
-    """Begin to complete a state of the new plan: a STAIR that consists of holes, and gets the same entries."""
+    """Begin to complete a state of the new plan: a STAIR that consists of holes, and gets the same entries.
+
+    One that was begun for a plan before goes on.
+    """
     track = router.tracks[-1]
+    if state in track.role.mirrors:
+        return track.role.mirrors[state]
     stair = router.make(state, track.carriers[state])
     with or_leave([stair]):
         stair.open()
@@ -130,8 +145,8 @@ def mirror(router: Tracks, state: StairId) -> Stair:
     return stair
 
 
-def merge(router: Tracks, task: Task, state: StairId, counts: NDArray[np.int64]) -> None:
-    """The mirror of a state is complete: it takes the place of the state, and the old plan has less to make.
+def merge(router: Tracks, state: StairId, counts: NDArray[np.int64]) -> None:
+    """The mirror of a state is complete: it takes the place of the state, and older plans have less to make.
 
     ``counts`` are the next rows.
     """
@@ -141,6 +156,4 @@ def merge(router: Tracks, task: Task, state: StairId, counts: NDArray[np.int64])
     router.drop([track.stairs[state]])
     track.stairs[state] = mirrors.pop(state)
     track.role = evolve(track.role, mirrors=mirrors)
-    narrow(track.role, task, state, counts.tolist())
-    router.bind(track)
-    _unite_if_fulfilled(router, track)
+    _settle(router, track, track.role.complete(state, counts.tolist()))

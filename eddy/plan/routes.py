@@ -27,8 +27,9 @@ class StairId:
 
     streams: Streams
     key: Key
-    former: bool = False
-    """It belongs to a plan that is being left and is not shared with the new one."""
+    former: int = 0
+    """Not 0: it belongs to a plan that is being left, and plans since have a state of the same name. A number tells it
+    from others of that name."""
 
     @property
     def drivers(self) -> Streams:

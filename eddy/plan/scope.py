@@ -8,7 +8,7 @@ entry for each stream: it makes whatever has an old row.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from attrs import define, field
@@ -21,11 +21,39 @@ Entry = Mapping[int, int]
 """For some streams the first row that is new."""
 
 
+def union(entries: Iterable[Entry]) -> list[Entry]:
+    """These entries without those that say no more than another: the composites that meet any of them."""
+    left: list[Entry] = []
+    for entry in entries:
+        if not any(_implies(entry, other) for other in left):
+            left = [*(other for other in left if not _implies(other, entry)), entry]
+    return left
+
+
+def meet(some: Iterable[Entry], others: Sequence[Entry]) -> list[Entry]:
+    """The composites that meet an entry of both: a pair of entries is one entry, with the smaller cuts."""
+    return union(both(entry, other) for entry in some for other in others)
+
+
+def both(entry: Entry, other: Entry) -> Entry:
+    """The entry that is met by what meets two."""
+    return {**entry, **{s: min(cut, entry.get(s, cut)) for s, cut in other.items()}}
+
+
+def _implies(entry: Entry, other: Entry) -> bool:
+    """Whether whatever meets an entry meets the other one too."""
+    return all(s in entry and entry[s] <= cut for s, cut in other.items())
+
+
 @define(eq=False)
 class Scope:
     """The entries that are left, and what was made by them. Steps that have the scope share this object."""
 
     entries: list[Entry]
+    plan: str = ""
+    """The plan that makes what is in it, where several plans are one track."""
+    turn: int = 0
+    """The number of that plan among those that the track has had: another change brings another number."""
     rows: dict[int, int] = field(factory=dict, init=False)
     """Arrivals of each stream that took a step with this scope."""
     results: int = field(default=0, init=False)

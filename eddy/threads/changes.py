@@ -147,4 +147,5 @@ def _together(changes: Sequence[MigrationStatistics]) -> MigrationStatistics:
         tracks=tuple(track for change in changes for track in change.tracks),
         entries_demoted=sum(change.entries_demoted for change in changes),
         entries_promoted=sum(change.entries_promoted for change in changes),
+        evaluations=sum(change.evaluations for change in changes),
     )

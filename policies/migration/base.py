@@ -79,8 +79,9 @@ class Change(Protocol):
 
     def split(self, sharing: bool) -> None:
         """The new plan takes over with empty STAIRs where the old one has none; of the old one goes on what they
-        lack. Without ``sharing`` the plans have only the rows in common. While another change is running this is
-        `finish`: a plan that is not whole cannot make what is lacking."""
+        lack. Without ``sharing`` the plans have only the rows in common. While other changes that were begun so are
+        running, all their plans go on for what later ones lack. This is `finish` where that cannot be: STAIRs have
+        holes, there are several tracks, the new plan is one of orderings, or there are too many cases to tell apart."""
 
     def box(self, replay: bool) -> Box:
         """The new plan starts as a black box that shares nothing with the old one, which goes on as it was. With

@@ -37,14 +37,15 @@ def tasks(trace):
         return "".join(trace.query.names[stream] for stream in streams)
 
     role = trace.engine.state.executor.tracks[0].role
-    return [
-        (
-            word(getattr(task.top, "streams", "")),
-            [word(state.streams) for state in task.missing],
-            [word(sorted(entry)) for entry in task.scope.entries],
-        )
-        for task in getattr(role, "tasks", ())
-    ]
+    found = []
+    for top, groups in getattr(role, "groups", {}).items():
+        if len(groups) > 1:
+            below = [state for state in role.lacking if set(state.streams) <= set(top.streams or range(26))]
+            entries = groups[-2].scope.entries
+            found.append(
+                (word(top.streams), [word(s.streams) for s in below], [word(sorted(e)) for e in entries])
+            )
+    return found
 
 
 @pytest.mark.parametrize(
