@@ -69,7 +69,7 @@ def crowding(count=12):
     """Times come closer and closer together: rings of times are too small again and again."""
     random, now = np.random.default_rng(9), 0
     for turn in range(count):
-        batch, now = batch_of(random, now, 4000, max(60, 4000 >> turn), 5000)
+        batch, now = batch_of(random, now, 4000, max(10, 4000 >> turn), 5000)
         yield batch
 
 
