@@ -36,12 +36,13 @@ class Release:
 
     def free_composites(self, units: Sequence[Unit]) -> None:
         """Let no composite wait any longer: they are stored, and joined with all that is there."""
-        dissolve(units)
         for unit in units:
             for edge in unit.edges if unit.stair is not None else ():
                 if edge.blacklist.waiting:
                     found = edge.wake_all(self._moment.floor[0])
                     self._visits.revival.composites(unit, found, self._moment.filling)
+        # Not before: to fill a hole would make a composite once more that waits.
+        dissolve(units)
 
     def free_rows(self, units: Sequence[Unit]) -> None:
         """Let no row wait any longer."""
