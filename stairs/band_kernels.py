@@ -58,6 +58,18 @@ def limit_range(ranges, probe, bounds, i, total, size):
         )
 
 
+@part
+def first_at_least(values, place, end, least):
+    """The first place from ``place`` to ``end`` whose value is at least this."""
+    while place < end:
+        middle = (place + end) >> 1
+        if values[middle] >= least:
+            end = middle
+        else:
+            place = middle + 1
+    return place
+
+
 @kernel("void(float64[:, ::1], int64[:, ::1], float64[:, ::1], float64[::1], int64[::1], float64[:, :, ::1])")
 def find_ranges(values, bounds, constants, signs, terms, ranges):
     """Set ``ranges``. A bound is its constant and ``signs[t] * values[terms[t], probe]`` for each of its terms t.
@@ -138,14 +150,7 @@ def find_within(values, rows, runs, low, table, lines, order, ranges, at, pairs)
         while run < runs.shape[0] - 1 and least <= most:
             end = runs[run + 1]
             if place < 0:
-                place = runs[run]
-                last = end
-                while place < last:
-                    middle = (place + last) >> 1
-                    if values[middle] >= least:
-                        last = middle
-                    else:
-                        place = middle + 1
+                place = first_at_least(values, runs[run], end, least)
             while place < end and values[place] <= most:
                 row = rows[place]
                 if row >= low:
@@ -164,18 +169,6 @@ def find_within(values, rows, runs, low, table, lines, order, ranges, at, pairs)
         run, place = 0, -1
     at[0], at[1], at[2] = probe, 0, -1
     return found
-
-
-@part
-def first_at_least(values, place, end, least):
-    """The first place from ``place`` to ``end`` whose value is at least this."""
-    while place < end:
-        middle = (place + end) >> 1
-        if values[middle] >= least:
-            end = middle
-        else:
-            place = middle + 1
-    return place
 
 
 @kernel(
