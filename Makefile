@@ -3,8 +3,11 @@
 #
 #   make demo            Spark joins four feeds of real data (PARTITIONS=4); SECONDS=20 SEED=7: made-up streams, live
 #   make test            the tests (ARGS="-k name")
-#   make bench           the benchmarks (ARGS="-k name")
-#   make fuzz MINUTES=5  random queries against the naive oracle: joins, then the other operators
+#   make bench           the benchmarks, and the papers' figures (ARGS="-k name"; PROFILE=full: the papers' sizes)
+#   make figures         draw the papers' figures from what was measured, and write docs/results
+#   make pages           write the measured figures into the docs, and mark those that are older than the code
+#   make peers           Eddy beside Flink, Spark, DuckDB and others (ARGS="--only flink --workload three")
+#   make fuzz MINUTES=5  random queries against the naive oracle: joins, then the other operators; then SQL against DuckDB
 #   make lint            ruff and mypy
 #   make clean           remove caches and build products; .venv stays
 
@@ -14,9 +17,10 @@ INSTALLED := $(VENV)/.installed
 COMPILED := $(VENV)/.compiled
 KERNELS := $(shell grep -lsr --include='*.py' numba eddy stairs policies)
 MINUTES ?= 1
+PROFILE ?= quick
 ARGS ?=
 
-.PHONY: help setup demo test bench fuzz lint clean
+.PHONY: help setup demo test bench figures pages peers fuzz lint clean
 
 help:
 	@sed -n '/^#   make/s/^#   //p' Makefile
@@ -31,11 +35,24 @@ test: $(COMPILED)
 	@$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadgroup $(ARGS)
 
 bench: $(COMPILED)
-	@$(BIN)/python -m pytest benchmarks --benchmark-only $(ARGS)
+	@$(BIN)/python -m pytest benchmarks --benchmark-only --profile $(PROFILE) $(ARGS)
+
+figures: $(COMPILED)
+	@$(BIN)/python -m benchmarks.papers --draw
+
+pages: $(INSTALLED)
+	@$(BIN)/python -m benchmarks.papers --pages
+	@$(BIN)/python -m benchmarks.table --write
+	@$(BIN)/python -m benchmarks.peers --tables
+
+# Each contender is installed into an environment of its own, under .venv-peers.
+peers: $(COMPILED)
+	@$(BIN)/python -m benchmarks.peers $(ARGS)
 
 fuzz: $(COMPILED)
 	@$(BIN)/python -m tests.fuzz --minutes $(MINUTES)
 	@$(BIN)/python -m tests.fuzz_operators --minutes $(MINUTES)
+	@$(BIN)/python -m tests.sql.fuzz
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .

@@ -1,6 +1,6 @@
 """Migration techniques side by side: in normal operation, in the migration stage, and when nothing migrates.
 
-The papers' figures, with what they must reach, are measured by `python -m benchmarks.techniques`.
+The papers' figures are measured by `python -m benchmarks.papers`.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 import eddy
-from benchmarks.hybmig_figures import EVERY, HELD, KEYS, Setting
-from benchmarks.jisc_figures import BACKGROUND, CASES, FEEDS, STEMS, STILL, TRACKS, side_by_side, to
+from benchmarks.hybmig_workloads import EVERY, HELD, KEYS, Setting
 from benchmarks.migration_workloads import Shifting, left_deep, right_deep, swapped
+from benchmarks.papers.jisc_runs import BACKGROUND, CASES, FEEDS, STEMS, STILL, TRACKS, side_by_side, to
 from benchmarks.ratio import Timings
 from benchmarks.stages import Arena
-from benchmarks.techniques import standing, there_and_back
+from benchmarks.standing import standing, there_and_back
 
 Contest = Callable[..., Timings]
 Row = Callable[..., None]

@@ -65,6 +65,11 @@ def ratio_row(row: Callable[..., None]) -> Callable[[str, str, Timings], None]:
     return add
 
 
+def pytest_addoption(parser: Any) -> None:
+    sizes = {"choices": ("quick", "full"), "default": "quick"}
+    parser.addoption("--profile", help="sizes of the figures of the papers", **sizes)
+
+
 def pytest_collection_modifyitems(items: list[Any]) -> None:
     """A race is timed by this thread's processor time on pytest-benchmark's clock too."""
     for item in items:

@@ -21,11 +21,13 @@ import numpy.typing as npt
 from attrs import evolve, frozen
 
 from benchmarks.drift_workloads import WORKLOADS, Batch, Drift
+from benchmarks.goals import ENGINE
 from benchmarks.report import Report, command
 from eddy import Eddy
 from policies import Auto, Base, Card, Greedy, Routing
 
 RESULTS = Path(__file__).with_name("results_routing.json")
+MEASURES = (*ENGINE, "eddy/steering", "policies/optimizer", "policies/routing")
 EVENTS = 1_000_000
 """Events of each phase."""
 CALM = 4
@@ -196,4 +198,4 @@ def _reach(feed: Drift, outcome: Outcome, report: Report) -> None:
 GROUPS = {make().name: partial(measure, make) for make in WORKLOADS}
 
 if __name__ == "__main__":
-    sys.exit(command("benchmarks.drift", __doc__, GROUPS, RESULTS))
+    sys.exit(command("benchmarks.drift", __doc__, GROUPS, RESULTS, MEASURES))

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from benchmarks.goals import ENGINE, load
 from benchmarks.pages import put
 from eddy import Eddy, Query, Range, Rows, Stream
 
@@ -112,6 +113,7 @@ def line(form: str, keys: int, share: float, window: Range | Rows, plan: str) ->
 
 def main(arguments: list[str]) -> None:
     """Print the table, or put it into the page."""
+    before = load()
     columns = [
         "feed",
         "results an event",
@@ -126,7 +128,7 @@ def main(arguments: list[str]) -> None:
         lines.append(line(*case))
         print(lines[-1], flush=True)
     if "--write" in arguments:
-        put("inputs.md", "flat", "flat", lines)
+        put("inputs.md", "flat", "flat", lines, ENGINE, before)
 
 
 if __name__ == "__main__":

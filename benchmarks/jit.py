@@ -1,4 +1,4 @@
-"""The experiments of the JIT paper: `python -m benchmarks.jit [--write] [--only word] [--quick]`.
+"""The defaults of the JIT paper's experiments, as goals: `python -m benchmarks.jit [--write] [--only word] [--quick]`.
 
 Every figure is a ratio within this run, or says what its unit is. `--only words` measures the groups whose name has
 these words, and a name that no group has lists them all; `--quick` takes small windows, to see that it works; `--write`
@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
-from benchmarks.jit_figures import DEFAULTS, SWEPT, batches, defaults, large_nested, partners, sweep
+from benchmarks.jit_figures import DEFAULTS, batches, defaults, large_nested, partners
 from benchmarks.report import Report, command
 
 RESULTS = Path(__file__).with_name("results_feedback.json")
@@ -21,7 +21,6 @@ GROUPS: Mapping[str, Callable[[Report], None]] = {
     **{f"defaults, {name}": partial(defaults, name=name) for name in DEFAULTS},
     "partners": partners,
     "size of batch": batches,
-    **{name: partial(sweep, figure=name) for name in SWEPT},
     "large nested": large_nested,
 }
 

@@ -1,4 +1,6 @@
-"""JIT's experiments (section VI, Figures 10 to 17): engines that differ in their feedback, on the same feeds.
+"""Goals by the defaults of JIT's experiments (section VI): engines that differ in their feedback, on the same feeds.
+
+Figures 10 to 17 are in `benchmarks.papers.jit`.
 
 Processor time is that of whole runs, from empty windows, as in the paper; peak memory is looked at between chunks of
 two batches, outside the clock. The paper's rows come one at a time; here a batch has 1,024 events, for all sides.
@@ -53,6 +55,8 @@ class Peak:
     """The same with blacklists and directories."""
     live: int = 0
     """Composites that are live."""
+    engine: int = 0
+    """Bytes of all that the engine has."""
 
     def look(self, engine: eddy.Eddy) -> None:
         found = engine.statistics()
@@ -61,6 +65,7 @@ class Peak:
         self.composites = max(self.composites, held)
         self.bytes = max(self.bytes, held + own)
         self.live = max(self.live, sum(stair.live for stair in found.stairs))
+        self.engine = max(self.engine, found.bytes)
 
 
 @frozen(eq=False)
@@ -196,9 +201,9 @@ def _rows(report: Report, figure: str, made: Sequence[Run]) -> None:
             _seconds(made, side),
             over(made, "faster", side),
             middle([each.detection.get(side, 0.0) for each in made]).median,
-            made[0].peaks[side].live,
-            made[0].peaks[side].composites // 1024,
-            made[0].peaks[side].bytes // 1024,
+            _middle_of(made, side, "live"),
+            _middle_of(made, side, "composites") // 1024,
+            _middle_of(made, side, "bytes") // 1024,
             over(made, "saved", side).median,
             made[0].results,
         )
@@ -209,13 +214,24 @@ def _seconds(made: Sequence[Run], side: str) -> float:
 
 
 def _kib(made: Sequence[Run], side: str, what: str) -> str:
-    return f"{getattr(made[0].peaks[side], what) // 1024:,} KiB"
+    return f"{_middle_of(made, side, what) // 1024:,} KiB"
+
+
+def _middle_of(made: Sequence[Run], side: str, what: str) -> int:
+    """Of the peaks of all runs the one in the middle."""
+    return sorted(getattr(each.peaks[side], what) for each in made)[len(made) // 2]
 
 
 def large_nested(report: Report) -> None:
     """Nested loops at ten times the size, for two windows: each of NoFeedback's takes half a minute."""
     setting = evolve(BUSHY_DEFAULT, scale=10, hours=2 * BUSHY_DEFAULT.w / 60)
-    _rows(report, "Defaults, bushy, nested, 10 times the size, two windows", runs(report, setting, RIVALS, 1))
+    made = runs(report, setting, RIVALS, 1)
+    _rows(report, "Defaults, bushy, nested, 10 times the size, two windows", made)
+    name = "bushy, nested, 10 times the size, two windows"
+    report.reach(f"{name}: less processor time", made[0].faster(MNS), "times", 10.0, True, "one run")
+    for what, text in WEIGHED.items():
+        note = f"{_kib(made, MNS, what)}, NoFeedback {_kib(made, NONE, what)}"
+        report.reach(f"{name}: {text}", made[0].saved(MNS, what), "%", 0.0, True, note)
 
 
 def batches(report: Report) -> None:
@@ -229,50 +245,6 @@ def batches(report: Report) -> None:
             report.row(f"Defaults, {name}, by size of batch", head, size, *taken, made.saved(MNS))
             what = f"{name}: less processor time, batches of {size:,}"
             report.reach(what, made.faster(MNS), "times", DEFAULTS[name][2] or 1.0, True, "one run")
-
-
-# -- Figures 10 to 17 ------------------------------------------------------------------------------------------------
-
-
-SWEPT: Mapping[str, Sequence[Setting]] = {
-    "Figure 10, bushy, windows": [evolve(BUSHY_DEFAULT, w=w) for w in (10, 20, 30)],
-    "Figure 11, bushy, rates": [evolve(BUSHY_DEFAULT, rate=rate) for rate in (0.4, 1, 1.6)],
-    "Figure 12, bushy, streams": [evolve(BUSHY_DEFAULT, n=n) for n in (4, 6, 8)],
-    "Figure 13, bushy, dmax": [evolve(BUSHY_DEFAULT, dmax=dmax) for dmax in (100, 200, 300)],
-    "Figure 14, left-deep, windows": [evolve(LEFT_DEEP_DEFAULT, w=w) for w in (5, 10, 15)],
-    "Figure 15, left-deep, rates": [evolve(LEFT_DEEP_DEFAULT, rate=rate) for rate in (0.4, 1, 1.6)],
-    "Figure 16, left-deep, streams": [evolve(LEFT_DEEP_DEFAULT, n=n) for n in (3, 4, 6)],
-    "Figure 17, left-deep, dmax": [evolve(LEFT_DEEP_DEFAULT, dmax=dmax) for dmax in (30, 50, 70)],
-}
-"""The ends of the paper's ranges, and the middle."""
-
-SIZES = {"nested": {"joins": "nested"}, "hash": {"joins": "hash"}}
-LARGE = {"hash, 10 times the size": {"joins": "hash", "scale": 10, "hours": 1}}
-
-
-def sweep(report: Report, figure: str) -> None:
-    """Processor time and memory by one parameter, by nested loops and by hash joins."""
-    head = ("joins", "w", "rate", "streams", "dmax", "NoFeedback, s", "Mns, s", "times less")
-    head = (*head, "NoFeedback, KiB", "Mns, KiB", "saved, %", "results")
-    for joins, changed in (SIZES | LARGE).items():
-        for setting in SWEPT[figure][:1] if report.quick else SWEPT[figure]:
-            (made,) = runs(report, evolve(setting, **changed), RIVALS, 1)
-            report.row(
-                figure,
-                head,
-                joins,
-                float(setting.w),
-                float(setting.rate),
-                setting.n,
-                setting.dmax,
-                made.seconds[NONE],
-                made.seconds[MNS],
-                made.faster(MNS),
-                made.peaks[NONE].bytes // 1024,
-                made.peaks[MNS].bytes // 1024,
-                made.saved(MNS),
-                made.results,
-            )
 
 
 # -- where every row has partners ------------------------------------------------------------------------------------

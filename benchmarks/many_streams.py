@@ -14,6 +14,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from benchmarks.goals import ENGINE, load
 from benchmarks.pages import put
 from eddy import Eddy, Query, Rows, Stream
 from policies import Auto, View
@@ -109,6 +110,7 @@ def line(count: int) -> str:
 
 def main(arguments: list[str]) -> None:
     """Print the table, or put it into the page."""
+    before = load()
     columns = (
         "streams",
         "a thought, ms",
@@ -124,7 +126,14 @@ def main(arguments: list[str]) -> None:
         lines.append(line(count))
         print(lines[-1], flush=True)
     if "--write" in arguments:
-        put("routing.md", "many streams", "many_streams", lines)
+        put(
+            "routing.md",
+            "many streams",
+            "many_streams",
+            lines,
+            (*ENGINE, "eddy/steering", "policies"),
+            before,
+        )
 
 
 if __name__ == "__main__":

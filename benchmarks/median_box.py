@@ -22,8 +22,8 @@ class Median:
     brings results. Nobody can look inside, and of two medians no third one can be made: states and results are of no
     use to another plan."""
 
-    def __init__(self, query: eddy.Query, plan: str, width: int) -> None:
-        self.engine = eddy.Eddy(query, plan=plan)
+    def __init__(self, query: eddy.Query, plan: str, width: int, joins: str = "hash") -> None:
+        self.engine = eddy.Eddy(query, plan=plan, joins=joins)
         self.width = width
         self._times = [f"{name}.{stream.time}" for name, stream in query.streams.items()]
         self._when = np.empty(0, np.int64)

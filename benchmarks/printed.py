@@ -9,12 +9,14 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Literal
 
 import numpy as np
 from attrs import frozen
 
 import eddy
 from benchmarks.pages import put
+from benchmarks.stamp import load
 from policies import HybMig, Jisc, Mns
 
 JISC, HYBMIG, JIT = Jisc(literal=True), HybMig(background=1, literal=True), Mns(literal=True)
@@ -32,6 +34,7 @@ class Example:
     steps: Sequence[str]
     """``"a 3: x=1"``: a row of A at time 3; a plan: change to it."""
     width: int = 100
+    fresh: Literal["own", "any"] = "own"
 
     @property
     def streams(self) -> list[str]:
@@ -43,12 +46,16 @@ def one_key(plan: str) -> list[str]:
     return [f"{one}.x = {other}.x" for one, other in pairwise(sorted(set(plan) & set("ABCDEQRSTU")))]
 
 
-def jisc(name: str, rule: str, plan: str, steps: str, width: int = 100) -> Example:
-    return Example(name, rule, JISC, plan, one_key(plan), steps.split(", "), width)
+def jisc(
+    name: str, rule: str, plan: str, steps: str, width: int = 100, fresh: Literal["own", "any"] = "own"
+) -> Example:
+    return Example(name, rule, JISC, plan, one_key(plan), steps.split(", "), width, fresh)
 
 
 EXAMPLES = [
     jisc("T36", "Procedure 1 takes a state that contains the key for complete", "(R S) T", "s, t, (S T) R, t, r"),
+    jisc("T37", "a row of any stream makes the next of its key attempted (Definition 2)", "((R S) T) U",
+         "s, t, ((S T) R) U, u, r", fresh="any"),
     jisc("T38", "an attempted row's removal stops at an incomplete state (4.4)", "((R S) T) U",
          "s 0, r 1, t 1, ((S T) R) U, s 5, u 11", 10),
     jisc("T39", "Procedure 3 adds what is there already", "(((Q R) S) T) U",
@@ -85,7 +92,8 @@ def run(example: Example) -> eddy.AsPrinted:
     names = columns(example)
     schema = {"ts": "int64", **dict.fromkeys(names, "int64")}
     streams = {name: eddy.Stream(schema, window=eddy.Range(example.width)) for name in example.streams}
-    engine = eddy.AsPrinted(eddy.Query(streams, where=list(example.where)), example.plan, example.technique)
+    query = eddy.Query(streams, where=list(example.where))
+    engine = eddy.AsPrinted(query, example.plan, example.technique, example.fresh)
     now = 0
     for step in example.steps:
         if " " in step and step[0] in "(ABCDE" and not step[0].islower():
@@ -158,12 +166,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--feeds", type=int, default=100, help="random feeds of each kind")
     parser.add_argument("--write", action="store_true", help="put the tables into docs/printed.md")
-    asked = parser.parse_args()
+    asked, before = parser.parse_args(), load()
     examples, totals = tables(asked.feeds)
     print(*examples, *totals, sep="\n")
     if asked.write:
-        put("printed.md", "examples", "printed", examples)
-        put("printed.md", "random feeds", "printed", totals)
+        measures = ("eddy/printed", "policies/migration", "policies/feedback")
+        put("printed.md", "examples", "printed", examples, measures, before)
+        put("printed.md", "random feeds", "printed", totals, measures, before)
 
 
 if __name__ == "__main__":

@@ -8,10 +8,8 @@ must agree chunk by chunk: a side that does less work is no comparison.
 from __future__ import annotations
 
 import gc
-import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -140,9 +138,3 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]], left: Sequence[
         "  ".join(f(x, w) for f, x, w in zip(aligned, row, widths, strict=True)).rstrip() for row in cells
     ]
     return "\n".join([lines[0], "  ".join("-" * w for w in widths), *lines[1:]])
-
-
-def write(path: Path, results: Mapping[str, Any]) -> None:
-    """Results as JSON, over what the file held under other names."""
-    held = json.loads(path.read_text()) if path.exists() else {}
-    path.write_text(json.dumps(held | dict(results), indent=2, sort_keys=True) + "\n")

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import platform
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -14,8 +11,10 @@ from typing import Any, TextIO
 
 from attrs import define, field
 
-from benchmarks.ratio import table, write
-from benchmarks.targets import Line
+from benchmarks import goals
+from benchmarks.goals import ENGINE, Line
+from benchmarks.ratio import table
+from benchmarks.stamp import load
 
 
 @define(eq=False)
@@ -49,6 +48,10 @@ class Report:
 
     def row(self, figure: str, head: Sequence[str], *cells: Any) -> None:
         """Add a row to a figure."""
+        if len(set(head)) != len(head):
+            raise ValueError(
+                f"{figure}: a heading is there twice, and one of its columns would be lost: {head}"
+            )
         self.figures.setdefault(figure, (head, []))[1].append(cells)
 
     def reach(
@@ -67,18 +70,12 @@ class Report:
             parts.append(table(head, [line.cells() for line in self.lines], left=(0, 4)))
         return "\n\n".join(parts)
 
-    def results(self) -> dict[str, Any]:
-        """For a results file."""
-        targets = {
-            line.what: {"measured": round(line.measured, 4), "target": line.target, "unit": line.unit}
-            | {"passed": line.passed, "note": line.note}
-            for line in self.lines
-        }
-        figures = {
+    def rows(self) -> dict[str, list[dict[str, Any]]]:
+        """The figures, for a results file."""
+        return {
             name: [dict(zip(head, (_plain(c) for c in row), strict=True)) for row in rows]
             for name, (head, rows) in self.figures.items()
         }
-        return {"targets": targets, "figures": figures}
 
 
 def _cell(value: Any) -> str:
@@ -95,9 +92,16 @@ def _plain(value: Any) -> Any:
 
 
 def command(
-    prog: str, description: str | None, groups: Mapping[str, Callable[[Report], None]], kept: Path
+    prog: str,
+    description: str | None,
+    groups: Mapping[str, Callable[[Report], None]],
+    kept: Path,
+    measures: Sequence[str] = ENGINE,
 ) -> int:
-    """A command that measures groups and tells, or keeps, what they say; 0 if all that is to be reached was."""
+    """A command that measures groups and tells, or keeps, what they say; 0 if all that is to be reached was.
+
+    ``measures``: folders of the code that it is about (see `benchmarks.goals`).
+    """
     arguments = argparse.ArgumentParser(prog=f"python -m {prog}", description=description)
     arguments.add_argument("--write", action="store_true", help=f"keep the figures in benchmarks/{kept.name}")
     arguments.add_argument("--only", default="", help="measure only groups whose name has these words")
@@ -105,17 +109,17 @@ def command(
     chosen = arguments.parse_args()
     if not any(chosen.only in name for name in groups):
         arguments.error("--only takes words of a group's name, which are:\n  " + "\n  ".join(groups))
-    report = Report(quick=chosen.quick)
-    before = os.getloadavg()[0]
+    reached = True
     for name, measure in groups.items():
-        if chosen.only in name:
-            measure(report)
-    report.quiet()
-    print(report)
-    if chosen.write:
-        machine = f"{platform.machine()}, Python {platform.python_version()}, {os.cpu_count()} processors"
-        busy = f"load {before:.1f} at the beginning, {os.getloadavg()[0]:.1f} at the end"
-        held = json.loads(kept.read_text()) if kept.exists() else {}
-        found = {name: held.get(name, {}) | figures for name, figures in report.results().items()}
-        write(kept, {**found, "machine": f"{machine}, {busy}"})
-    return 0 if all(line.passed for line in report.lines) else 1
+        if chosen.only not in name:
+            continue
+        report, before, begun = Report(quick=chosen.quick), load(), time.perf_counter()
+        measure(report)
+        report.quiet()
+        print(report, flush=True)
+        if chosen.write:
+            said = f"python -m {prog} --only '{name}'{' --quick' if chosen.quick else ''} --write"
+            seconds = time.perf_counter() - begun
+            goals.keep(kept, name, report.lines, said, before, seconds, measures, report.rows())
+        reached = reached and all(line.passed for line in report.lines)
+    return 0 if reached else 1

@@ -19,7 +19,8 @@ import numpy as np
 from attrs import frozen
 
 import eddy
-from benchmarks.ratio import table, write
+from benchmarks.goals import keep, load
+from benchmarks.ratio import table
 from eddy import partition
 
 RESULTS = Path(__file__).with_name("results_scaling.json")
@@ -205,13 +206,16 @@ def main() -> int:
         "sent a row, without",
         "sent a row",
     )
+    before = load()
     rows = [list(compared()), list(modelled())]
     for head, lines in zip((first, second), rows, strict=True):
         print(table(head, lines) + "\n")
     if chosen.write:
         named = {"shares": [dict(zip(first, line, strict=True)) for line in rows[0]]}
         named["model"] = [dict(zip(second, line, strict=True)) for line in rows[1]]
-        write(RESULTS, {name: [_plain(line) for line in lines] for name, lines in named.items()})
+        figures = {name: [_plain(line) for line in lines] for name, lines in named.items()}
+        said = "python -m benchmarks.shares --write"
+        keep(RESULTS, "shares", [], said, before, measures=("eddy/partition",), figures=figures)
     return 0
 
 

@@ -26,7 +26,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import platform
 import shutil
 import statistics
 import sys
@@ -38,9 +37,10 @@ from typing import Any
 
 import eddy.spark
 from benchmarks import spark_sides
-from benchmarks.ratio import table, write
+from benchmarks.goals import ENGINE, Line, keep, load
+from benchmarks.peers.processes import processor_seconds
+from benchmarks.ratio import table
 from benchmarks.spark_sides import Sides
-from benchmarks.targets import Line
 
 RESULTS = Path(__file__).with_name("results_spark.json")
 FEW = 10_000
@@ -64,28 +64,6 @@ def session(cores: int) -> Any:
     if active is not None:
         active.stop()
     return eddy.spark.session(f"local[{cores}]", **SETTINGS)
-
-
-def processor_seconds() -> float:
-    """What this process and all that it has started have used so far: the JVM, its compilers, and Python workers.
-
-    Of a process that has ended its parent has the sum, so that between two calls nothing is lost. 0.0 where there is no
-    /proc to read it from.
-    """
-    parents: dict[int, int] = {}
-    ticks: dict[int, int] = {}
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            fields = (folder / "stat").read_text().rpartition(")")[2].split()
-        except OSError:  # it has just ended
-            continue
-        parents[int(folder.name)] = int(fields[1])
-        ticks[int(folder.name)] = sum(map(int, fields[11:15]))
-    found, fresh = set(), {os.getpid()} & set(ticks)
-    while fresh:
-        found |= fresh
-        fresh = {child for child, parent in parents.items() if parent in fresh}
-    return sum(ticks[process] for process in found) / os.sysconf("SC_CLK_TCK") if found else 0.0
 
 
 class Turns:
@@ -227,37 +205,23 @@ def main() -> int:
     found: list[Line] = []
     for streams in options.streams:
         for keys in options.keys:
+            before, begun = load(), time.perf_counter()
             turns = measured(options.events, streams, keys, options.rounds, options.skip)
             results = next(iter(turns.results.values()))
             print(f"{streams} streams, {options.events:,} events, {keys:,} keys, {results:,} results")
             for side in turns.seconds:
                 rate = options.events / turns.best(side)
                 print(f"  {side:9} {turns.best(side):7.2f} s {rate:12,.0f} events/s", flush=True)
-            found += lines(turns, options.events, streams, keys)
+            made = list(lines(turns, options.events, streams, keys))
+            found += made
             if options.write:
-                keep(found)
+                sizes = f"--events {options.events} --streams {streams} --keys {keys}"
+                said = f"python -m benchmarks.spark {sizes} --write"
+                group = f"{streams} streams, {keys:,} keys"
+                measures = (*ENGINE, "eddy/spark", "eddy/partition")
+                keep(RESULTS, group, made, said, before, time.perf_counter() - begun, measures)
     print(table(("what", "measured", "goal", "", "note"), [line.cells() for line in found], left=(0, 4)))
     return 0
-
-
-def keep(found: list[Line]) -> None:
-    """The figures, beside those that were kept before."""
-    figures = {
-        line.what: {"measured": round(line.measured, 3), "target": line.target, "unit": line.unit}
-        | {"passed": line.passed, "note": line.note}
-        for line in found
-    }
-    held = (table_of(RESULTS) or {}).get("targets", {})
-    write(
-        RESULTS, {"targets": held | figures, "machine": f"{platform.machine()}, {os.cpu_count()} processors"}
-    )
-
-
-def table_of(path: Path) -> Any:
-    """What was kept before, if anything was."""
-    from benchmarks.table import read
-
-    return read(path)
 
 
 if __name__ == "__main__":

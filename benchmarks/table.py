@@ -1,26 +1,25 @@
 """The tables of figures in docs, and their summary in README.md: `python -m benchmarks.table [--write]`.
 
-`python -m benchmarks.targets --write` measures and keeps the figures of the engine, `python -m benchmarks.techniques
---write` those of the migration techniques, `python -m benchmarks.jit --write` those of feedback, `python -m
-benchmarks.drift --write` those of routing, `python -m benchmarks.bands --write` those of bands, and `python -m
-benchmarks.threads --write` those of threads; this only shows them, every miss included.
+`python -m benchmarks.targets --write` measures and keeps the figures of the engine, `python -m benchmarks.jit --write`
+those of feedback, `python -m benchmarks.drift --write` those of routing, `python -m benchmarks.bands --write` those of
+bands, and `python -m benchmarks.threads --write` those of threads; this only shows them, every miss included.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+
+from benchmarks import pages
+from benchmarks.goals import Group, Line, read
 
 RESULTS = Path(__file__).with_name("results.json")
 ROOT = Path(__file__).parents[1]
 PAGES = {
     ROOT / "docs" / "benchmarks.md": RESULTS,
-    ROOT / "docs" / "migration.md": RESULTS.with_name("results_migration.json"),
     ROOT / "docs" / "feedback.md": RESULTS.with_name("results_feedback.json"),
     ROOT / "docs" / "routing.md": RESULTS.with_name("results_routing.json"),
     ROOT / "docs" / "scaling.md": RESULTS.with_name("results_scaling.json"),
@@ -34,43 +33,47 @@ FRONT = ROOT / "README.md"
 """Where the summary goes."""
 SUMMARY = "<!-- summary: written by python -m benchmarks.table --write -->", "<!-- end of summary -->"
 
-Results = Mapping[str, Any]
+Groups = Mapping[str, Group]
 
 
-def read(path: Path = RESULTS) -> Results | None:
-    """What was measured last, if anything was."""
-    return json.loads(path.read_text()) if path.exists() else None
-
-
-def render(results: Results | None) -> str:
-    """The figures as Markdown, in order of their names, numbers by size."""
-    if not results or not results.get("targets"):
+def render(groups: Groups) -> str:
+    """The goals as Markdown, group by group in order of their names, numbers by size, and where each group is from."""
+    lines = [line for group in groups.values() for line in group.lines]
+    if not lines:
         return "Nothing has been measured yet."
-    figures = results["targets"]
-    goals = [figure for figure in figures.values() if figure["target"] is not None]
-    reached = sum(bool(figure["passed"]) for figure in goals)
-    lines = [
-        f"{reached} of {len(goals)} goals were reached ({results.get('machine', 'machine not known')}).",
+    goals = [line for line in lines if line.target is not None]
+    reached = sum(line.passed for line in goals)
+    made = [
+        f"{reached} of {len(goals)} goals were reached.",
         "",
-        "| what | measured | must be | reached | details |",
-        "|---|---|---|---|---|",
+        "| what | measured | must be | reached | details | run |",
+        "|---|---|---|---|---|---|",
     ]
-    return "\n".join([*lines, *(_row(what, figures[what]) for what in sorted(figures, key=_natural))])
+    shown = {name: groups[name] for name in sorted(groups, key=_natural) if groups[name].lines}
+    rows = [(line, number) for number, name in enumerate(shown, 1) for line in shown[name].lines]
+    made += [_row(line, number) for line, number in sorted(rows, key=lambda row: _natural(row[0].what))]
+    made += ["", "Runs:", ""]
+    for number, (name, group) in enumerate(shown.items(), 1):
+        old = " **Stale**: the code that it measures has changed since." if group.stale else ""
+        made.append(f"{number}. {name}: {group.stamp}.{old}")
+    return "\n".join(made)
 
 
-def summary(results: Results | None) -> str:
+def summary(groups: Groups) -> str:
     """The figures in five lines at the most, for who wants to know whether to look closer."""
     page = "[docs/benchmarks.md](docs/benchmarks.md)"
-    figures = {} if results is None else results.get("targets", {})
+    figures = {line.what: line for group in groups.values() for line in group.lines}
     if not figures:
         return f"Nothing has been measured yet; {page} has the goals."
-    goals = [figure["passed"] for figure in figures.values() if figure["target"] is not None]
+    goals = [line.passed for line in figures.values() if line.target is not None]
     lines = [
         f"{sum(goals)} of {len(goals)} goals are reached. {page} has them all, and how they are measured."
     ]
-    speeds = {what: figure for what, figure in figures.items() if "speed, of " in what}
+    if any(group.stale for group in groups.values()):
+        lines.append("Some of these figures are older than the code; that page tells which.")
+    speeds = {what: line for what, line in figures.items() if "speed, of " in what}
     if speeds:
-        ratios = [figure["measured"] for figure in speeds.values()]
+        ratios = [line.measured for line in speeds.values()]
         (against,) = {what.rpartition(" of ")[2] for what in speeds}
         lines.append(
             f"Beside a join written by hand for one query in {against}, with one plan for ever, it is "
@@ -79,10 +82,10 @@ def summary(results: Results | None) -> str:
     short = {
         "push of one row, 4 streams": "a push of one row takes",
         "migrate(): the call": "a plan change takes",
+        "first import to first result, warm cache": "from the import to the first result it takes",
     }
-    short |= {"first import to first result, warm cache": "from the import to the first result it takes"}
     told = [
-        f"{said} {_number(figures[what]['measured'])} {figures[what]['unit']}"
+        f"{said} {_number(figures[what].measured)} {figures[what].unit}"
         for what, said in short.items()
         if what in figures
     ]
@@ -92,14 +95,14 @@ def summary(results: Results | None) -> str:
     return "\n".join(lines)
 
 
-def inserted(text: str, results: Results | None) -> str:
+def inserted(text: str, groups: Groups) -> str:
     """The text with the figures between its marks."""
-    return _between(text, (BEGIN, END), render(results))
+    return _between(text, (BEGIN, END), render(groups))
 
 
-def summarised(text: str, results: Results | None) -> str:
+def summarised(text: str, groups: Groups) -> str:
     """The text with the summary between its marks."""
-    return _between(text, SUMMARY, summary(results))
+    return _between(text, SUMMARY, summary(groups))
 
 
 def _between(text: str, marks: tuple[str, str], what: str) -> str:
@@ -112,16 +115,13 @@ def _between(text: str, marks: tuple[str, str], what: str) -> str:
     return f"{before}{begin}\n{what}\n{end}{after}"
 
 
-def _row(what: str, figure: Results) -> str:
-    measured, target, unit = figure["measured"], figure["target"], figure["unit"]
+def _row(line: Line, run: int) -> str:
     bound = reached = "-"
-    if target is not None:
-        # A figure on the good side of its target tells which side that is; on the target itself it is a limit.
-        at_least = measured != target and (measured > target) == bool(figure["passed"])
-        bound = f"{'at least' if at_least else 'at most'} {_number(target)} {unit}"
-        reached = "yes" if figure["passed"] else "**no**"
-    cells = (what, f"{_number(measured)} {unit}", bound, reached, figure["note"])
-    return "| " + " | ".join(str(cell).replace("|", "/") for cell in cells).rstrip() + " |"
+    if line.target is not None:
+        bound = f"{'at least' if line.at_least else 'at most'} {_number(line.target)} {line.unit}"
+        reached = "yes" if line.passed else "**no**"
+    cells = (line.what, f"{_number(line.measured)} {line.unit}", bound, reached, line.note, run)
+    return "| " + " | ".join(str(cell).replace("|", "/") for cell in cells) + " |"
 
 
 def _number(value: float) -> str:
@@ -147,7 +147,8 @@ def main() -> int:
         else:
             print(f"{page.relative_to(ROOT)}\n\n{render(read(results))}\n")
     if write:
-        FRONT.write_text(summarised(FRONT.read_text(encoding="utf-8"), read()), encoding="utf-8")
+        pages.refresh()
+        FRONT.write_text(summarised(FRONT.read_text(encoding="utf-8"), read(RESULTS)), encoding="utf-8")
     return 0
 
 

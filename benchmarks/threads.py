@@ -8,17 +8,15 @@ with an engine of its own, show what that machine has to give.
 from __future__ import annotations
 
 import argparse
-import os
-import platform
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.ceiling import Processes
-from benchmarks.ratio import Race, table, write
+from benchmarks.goals import ENGINE, Line, keep, load
+from benchmarks.ratio import Race, table
 from benchmarks.sides import BATCH, build, push_all
-from benchmarks.targets import Line
 from benchmarks.workloads import Workload
 
 RESULTS = Path(__file__).with_name("results_scaling.json")
@@ -75,17 +73,26 @@ def main() -> int:
     arguments.add_argument("--write", action="store_true", help="keep the figures in results_scaling.json")
     arguments.add_argument("--rounds", type=int, default=30, help="chunks that are timed")
     chosen = arguments.parse_args()
+    before, begun = load(), time.perf_counter()
     found = list(lines(chosen.rounds))
     print(table(("what", "measured", "goal", "", "note"), [line.cells() for line, _ in found], left=(0, 4)))
     if chosen.write:
-        figures = {
-            line.what: {"measured": round(line.measured, 3), "target": line.target, "unit": line.unit}
-            | {"passed": line.passed, "note": line.note}
-            | {"processes of their own": round(processes.ratio, 3)}
-            | {"their quartiles": [round(x, 3) for x in processes.spread]}
-            for line, processes in found
-        }
-        write(RESULTS, {"targets": figures, "machine": f"{platform.machine()}, {os.cpu_count()} processors"})
+        processes = [
+            {"what": line.what, "processes of their own": round(other.ratio, 3)}
+            | {"their quartiles": [round(x, 3) for x in other.spread]}
+            for line, other in found
+        ]
+        seconds = time.perf_counter() - begun
+        keep(
+            RESULTS,
+            "threads",
+            [line for line, _ in found],
+            "python -m benchmarks.threads --write",
+            before,
+            seconds,
+            (*ENGINE, "eddy/threads"),
+            {"processes": processes},
+        )
     return 0
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from eddy.errors import (
         BatchError,
         EddyError,
+        LossyWindow,
         OrderError,
         PlanError,
         PolicyError,
@@ -25,11 +26,12 @@ if TYPE_CHECKING:
     from eddy.inspect.entries import Entries
     from eddy.inspect.explanation import Explanation
     from eddy.printed.as_printed import AsPrinted
+    from eddy.query.function import function
     from eddy.query.own_aggregate import Aggregate
     from eddy.query.predicate import predicate
     from eddy.query.query import Query, Stream
     from eddy.query.sql import sql
-    from eddy.query.windows import Range, Rows, Tumbling, Unbounded
+    from eddy.query.windows import Range, Rows, Sliding, Tumbling, Unbounded
     from eddy.results.result import Result
     from eddy.statistics import (
         EdgeStatistics,
@@ -65,6 +67,7 @@ __all__ = [
     "Entries",
     "Explanation",
     "FeedbackStatistics",
+    "LossyWindow",
     "MigrationStatistics",
     "OrderError",
     "PlanError",
@@ -75,6 +78,7 @@ __all__ = [
     "Range",
     "Result",
     "Rows",
+    "Sliding",
     "StairStatistics",
     "StairView",
     "StateError",
@@ -85,6 +89,7 @@ __all__ = [
     "Tumbling",
     "Unbounded",
     "compile_kernels",
+    "function",
     "predicate",
     "sql",
 ]
@@ -107,9 +112,11 @@ _HOMES = {
     "StairView": "engine.stair",
     "Stream": "query.query",
     "compile_kernels": "compiling",
+    "function": "query.function",
     "predicate": "query.predicate",
     "sql": "query.sql",
-    **dict.fromkeys(("Range", "Rows", "Tumbling", "Unbounded"), "query.windows"),
+    **dict.fromkeys(("Range", "Rows", "Sliding", "Tumbling", "Unbounded"), "query.windows"),
+    "LossyWindow": "errors",
     **{name: "errors" for name in __all__ if name.endswith(("Error", "Warning"))},
     **{name: "statistics" for name in __all__ if name.endswith("Statistics")},
 }

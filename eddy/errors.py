@@ -34,6 +34,10 @@ class PolicyError(EddyError):
     """A policy raised an error, which is the cause of this one. The engine is as it was before the call."""
 
 
+class LossyWindow(UserWarning):
+    """A window is shorter than what the predicates allow: results are lost that the one it names would give."""
+
+
 class PolicyWarning(RuntimeWarning):
     """A migration or feedback policy raised an error in the middle of a batch, which is whole all the same. The next
     push raises it as `PolicyError`; but there need not be one."""

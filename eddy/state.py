@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from eddy.migration.changes import PlanChanges
     from eddy.plan.plan import Plan
     from eddy.query.query import Query
+    from eddy.reorder.buffer import ReorderBuffer
+    from eddy.reorder.disorder import Disorder
     from eddy.results.contents import Fetch
     from eddy.results.output import Output
     from eddy.results.recent import RecentResults
@@ -57,6 +59,8 @@ class Options:
     """Bytes that composites may take, with everything else that the engine holds; None: as many as they need."""
     advise: bool
     threads: int
+    disorder: Disorder | None
+    """None: rows come in order of time."""
     stays: bool
     """Whether the plan is the user's own: its policy, if it has one, is there to advise only."""
 
@@ -101,10 +105,14 @@ class EngineState:
     """Asks the routing policy when it is time."""
     fast_path: FastPath | None = None
     """None: a shard, whose whole has one."""
+    reorder: ReorderBuffer | None = None
+    """Rows that wait for the watermark; None: they come in order of time."""
     drawing: Drawing | None = None
     """The results of the last push that are still to be drawn."""
     broken: BaseException | None = None
     """What has stopped the engine in the middle of a batch, if anything has."""
+    closed: bool = False
+    """Whether it is over: it holds no rows, and takes none."""
 
     events: int = 0
     results: int = 0

@@ -16,6 +16,10 @@ class StreamStatistics:
     """Rows inside the window."""
     bytes: int
     """Payload, leaf STAIRs and sorted indexes, slack included."""
+    waiting: int = 0
+    """Rows that wait for the watermark, where they may come out of order."""
+    late: int = 0
+    """Rows that came behind it."""
 
 
 @frozen
@@ -93,6 +97,9 @@ class MigrationStatistics:
     all techniques do alike is not in it."""
     evaluations: int = field(default=0, eq=False)
     """As `Statistics.evaluations`, of all plans and black boxes while it was under way: HybMig's measure of work."""
+    fallback: str | None = None
+    """Why plans did not run side by side although the technique asked for it, so that states were made as `MovingState`
+    or `Jisc` makes them: "orderings", "entries", "holes" or "tracks". None if it did as it says."""
 
 
 @frozen
@@ -172,8 +179,12 @@ class Statistics:
     """An error of a migration or feedback policy that the next push is going to raise."""
     candidates: int = 0
     """Rows that were tested as partners where no equality finds them, counted for each row or composite that asked."""
+    fallbacks: int = 0
+    """Plan changes so far with a `MigrationStatistics.fallback`; with threads, those of each shard."""
     probed: int = 0
     """Entries that probes have looked at, whether they matched or not: what joining takes, whatever the clock says."""
+    matched: int = 0
+    """Entries that probes have found: the composites and results that were made, in every plan that runs."""
 
     @property
     def evaluations(self) -> int:

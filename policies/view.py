@@ -120,6 +120,9 @@ class View:
     """What the technique by which plans change is called: for people to read."""
     beside: float = 0.0
     """Which part of the old plan's work goes on until the windows have turned over: see `Migration.beside`."""
+    at_once: float = 0.0
+    """How large states may be, in events of a batch, to be made at a change and not when asked for: see
+    `Migration.at_once`."""
     batch: float = 4096.0
     """Events of a batch, on average."""
     lengths: Mapping[str, int] = field(factory=dict)

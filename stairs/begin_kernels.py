@@ -31,7 +31,7 @@ from stairs.layout import (
 )
 from stairs.lowlevel.address import pointer
 from stairs.program_kernels import meta_at, state_at
-from stairs.ring_kernels import reclaim
+from stairs.ring_kernels import reclaim, sweep
 
 LEAF, STAIR, SCRATCH = range(3)
 """Kinds of rings. The ids of a leaf are rows; what a scratch ring holds is forgotten."""
@@ -44,6 +44,11 @@ AGES, STEP, FINEST = 64, 5, 16
 """How many ages a STAIR has room for; it takes one when its entries are more by 1 / 2**STEP since the last, and by
 FINEST. What counts is what it holds, not the slots it has: where few entries are live, few that are dead stay in the
 way of those who follow a chain, however large a burst has made it."""
+
+MANY, WIDE, SPARED = 64, 5, 16
+"""Where batches put MANY entries or more into a STAIR, dead ones at its front go while at the most SPARED of 64 are
+live: a look at 64 costs little beside the batch then. An entry of k streams is live for about a k-th part of a window,
+so that ages alone would leave k - 1 dead ones for each: from WIDE streams on it is worth the look."""
 
 SPARE = 64
 """A STAIR should have room for twice what a batch usually puts there, and this many more."""
@@ -114,6 +119,8 @@ def begin_stair(address, streams_at, lows, counts, floor):
     drop_ages(meta, streams, lows)
     if mostly_dead(meta, streams, lows, counts):
         reclaim(state_at(address), streams, floor, 0)
+    elif meta[USUAL] >= MANY and meta[WIDTH] - ROWS >= WIDE:
+        sweep(state_at(address), streams, floor, SPARED)
     take_age(meta, streams, counts)
     low, tail = meta[LOW], meta[TAIL]
     wanted = 2 * meta[USUAL] + SPARE

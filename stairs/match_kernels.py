@@ -1,8 +1,8 @@
 """A candidate of a probe: whether it is live, and the composite that it makes with the source's entry.
 
 These are pieces of `probe_kernels`. Places are flat indices into records. ``own`` and ``other`` are the numbers of
-components that a probe is made for, 0 and 0 if it is made for any: they are constants of each kernel, so only one of
-the branches on them is compiled.
+components that a probe is made for, 0 where it is made for any: they are constants of each kernel, so only one of the
+branches on them is compiled.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ class Shape(NamedTuple):
     """The streams of the target's first components; the last one again where there are fewer."""
     place: tuple[int, int, int, int]
     """Where the first components of the composite go, those of the source before those of the target."""
+    after: int
+    """Where the target's first component goes."""
     streams_follow: bool
     """Whether the target's streams, at least four, follow each other: they are tested many at a time."""
     sources_follow: bool
@@ -40,17 +42,18 @@ class Shape(NamedTuple):
 
 
 @part
-def shape_of(place, streams, sources, targets, own):
+def shape_of(place, streams, sources, targets, own, other):
     """The shape of the composites of so many components."""
-    last, wide = sources + targets - 1, own == 0
+    last = sources + targets - 1
     return Shape(
         sources,
         targets,
         (streams[0], streams[min(1, targets - 1)], streams[min(2, targets - 1)]),
         (place[0], place[min(1, last)], place[min(2, last)], place[min(3, last)]),
-        wide and targets >= 4 and consecutive(streams, 0, targets),
-        wide and sources >= 4 and consecutive(place, 0, sources),
-        wide and targets >= 4 and consecutive(place, sources, sources + targets),
+        place[sources],
+        other == 0 and targets >= 4 and consecutive(streams, 0, targets),
+        own == 0 and sources >= 4 and consecutive(place, 0, sources),
+        other == 0 and targets >= 4 and consecutive(place, sources, sources + targets),
     )
 
 
@@ -60,7 +63,7 @@ def behind(trec, t, marks, moment, floor, streams, shape, other):
 
     ``floor`` is the mark of its first component.
     """
-    if shape.streams_follow:
+    if other == 0 and shape.streams_follow:
         return -any_below(trec, t + ROWS, marks, moment + shape.stream[0], shape.targets)
     found = np.int32(get(trec, t + ROWS) - floor)
     if other >= 2:
@@ -104,19 +107,19 @@ def write_rows(orec, o, srec, s, trec, t, place, shape, own, other):
             put(orec, o + shape.place[1], get(srec, s + ROWS + 1))
         if own >= 3:
             put(orec, o + shape.place[2], get(srec, s + ROWS + 2))
-        put(orec, o + shape.place[own], get(trec, t + ROWS))
-        if other >= 2:  # then `own` is 1
-            put(orec, o + shape.place[2], get(trec, t + ROWS + 1))
-        if other >= 3:
-            put(orec, o + shape.place[3], get(trec, t + ROWS + 2))
-        return
-    if shape.sources_follow:
+    elif shape.sources_follow:
         copy_all(orec, o + shape.place[0], srec, s + ROWS, shape.sources)
     else:
         for j in range(shape.sources):
             put(orec, o + place[j], get(srec, s + ROWS + j))
-    if shape.targets_follow:
-        copy_all(orec, o + place[shape.sources], trec, t + ROWS, shape.targets)
+    if other > 0:
+        put(orec, o + shape.after, get(trec, t + ROWS))
+        if other >= 2:  # then `own` is 1
+            put(orec, o + shape.place[2], get(trec, t + ROWS + 1))
+        if other >= 3:
+            put(orec, o + shape.place[3], get(trec, t + ROWS + 2))
+    elif shape.targets_follow:
+        copy_all(orec, o + shape.after, trec, t + ROWS, shape.targets)
     else:
         for j in range(shape.targets):
             put(orec, o + place[shape.sources + j], get(trec, t + ROWS + j))

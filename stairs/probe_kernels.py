@@ -27,12 +27,11 @@ from stairs.chains import AHEAD, NEAR
 from stairs.hashing import bucket_of
 from stairs.kernel import kernel, part
 from stairs.layout import BASE, KEY_HIGH, KEY_LOW, LONGS, LOW, NEXT, RECORDS, ROWS, SHIFT, STATE, TAIL
-from stairs.lowlevel.flat import get, get_key, put, put_key
-from stairs.lowlevel.prefetch import prefetch
+from stairs.lowlevel.flat import ask, get, get_key, put, put_key
 from stairs.match_kernels import behind, shape_of, source_behind, write_link, write_rows
 
-BLOCK, FEW = 512, 3
-"""Source entries that take their steps together; when so few are left, each goes to the end of its chain at once."""
+BLOCK = 512
+"""Source entries that take their steps together."""
 
 LINKING, STEPS, MISSED = 4, 5, 6
 """Fields of a cursor after those of the probe at hand: whether matches are linked; how many candidates were looked at;
@@ -45,10 +44,23 @@ PROBE = nb.int64(STATE, STATE, STATE, LONGS, LONGS, RECORDS, LONGS, RECORDS)
 
 
 @part
-def enter_block(source, swidth, target, out, start, stop, linking, ordered, waiting):
+def ask_for_record(records, start, width, wide):
+    """Ask for a record before it is needed; if it is ``wide`` it may reach over two lines of the cache.
+
+    Chains lead to records in no order, and a mispredicted end of a chain keeps the processor from looking ahead. Those
+    of a block that are asked for at once arrive together.
+    """
+    ask(records, start)
+    if wide:
+        ask(records, start + width - 1)
+
+
+@part
+def enter_block(source, target, out, widths, start, stop, linking, ordered, wide, waiting):
     """List the source entries start..stop whose buckets are not empty, with the newest entry of the bucket; how many.
 
-    Every entry is written, and stays if it counts: no branch has to be guessed. ``swidth``: numbers of a source record.
+    Every entry is written, and stays if it counts: no branch has to be guessed. ``widths``: numbers of a record of the
+    source, and of one of the target, which is ``wide`` or not.
     """
     srec, _, sevents, smeta = source
     trec, theads, _, tmeta = target
@@ -57,19 +69,18 @@ def enter_block(source, swidth, target, out, start, stop, linking, ordered, wait
     far, second, active = theads.shape[0] > NEAR, waiting.shape[1], 0
     for entry in range(start, stop):
         if far:  # past the end it may be any record, which does no harm
-            later = get_key(srec, ((entry + AHEAD) & smask) * swidth)
-            prefetch(theads, bucket_of(later, tshift))
-        key = get_key(srec, (entry & smask) * swidth)
+            later = get_key(srec, ((entry + AHEAD) & smask) * widths[0])
+            ask(theads, bucket_of(later, tshift))
+        key = get_key(srec, (entry & smask) * widths[0])
         found = get(theads, bucket_of(key, tshift))
-        prefetch(trec, np.int64(found & tmask))
-        offset = np.int32(entry - sbase)
-        put(waiting, active, offset)
+        ask_for_record(trec, np.int64(found & tmask) * widths[1], widths[1], wide)
+        put(waiting, active, np.int32(entry - sbase))
         put(waiting, second + active, found)
         here = np.int32(found - tlow)
         if linking:
-            prefetch(out[1], bucket_of(key, oshift))
+            ask(out[1], bucket_of(key, oshift))
         if ordered:
-            here |= get(sevents, np.int64(offset))  # a row that is not kept finds nothing
+            here |= get(sevents, entry - sbase)  # a row that is not kept finds nothing
         active += np.int64(here >= 0)
     return active
 
@@ -84,9 +95,10 @@ def close_up(waiting, left, start, stop):
 
 
 def probing(own: int, other: int, ordered: bool) -> Any:
-    """The probe from entries of ``own`` streams into STAIRs of ``other``; 0 and 0: of any number.
+    """The probe from entries of ``own`` streams into STAIRs of ``other``; 0: of any number.
 
-    With fixed numbers the compiler unrolls the loops over components, which take most of the time otherwise.
+    With fixed numbers the compiler unrolls the loops over components, which take most of the time otherwise. Where one
+    side is a stream, as in every left-deep plan, half of these loops are gone, however many streams the other has.
     """
 
     @kernel(PROBE, f"probe_{own}_{other}_{'arriving' if ordered else 'filling'}")
@@ -103,60 +115,55 @@ def probing(own: int, other: int, ordered: bool) -> Any:
         orec, oheads, oevents, ometa = out
         smask, tmask, omask = srec.shape[0] - 1, trec.shape[0] - 1, orec.shape[0] - 1
         sources = own if own > 0 else srec.shape[1] - ROWS
-        targets = other if own > 0 else trec.shape[1] - ROWS
+        targets = other if other > 0 else trec.shape[1] - ROWS
         swidth, twidth, owidth = ROWS + sources, ROWS + targets, ROWS + sources + targets
+        widths = swidth, twidth
         linking, oshift, olow = cursor[LINKING] != 0, ometa[SHIFT], np.int32(ometa[LOW])
         tlow, tbase, sbase = np.int32(tmeta[LOW]), np.int32(tmeta[BASE]), smeta[BASE]
         obase, tail = ometa[BASE], ometa[TAIL]
         end = min(ometa[LOW] + orec.shape[0], obase + oevents.shape[0])
         width, newest, second = marks.shape[1], marks.shape[0] - 1, waiting.shape[1]
-        shape = shape_of(place, streams, sources, targets, own)
-        i, stop, active = cursor[0], cursor[1], cursor[2]
+        shape = shape_of(place, streams, sources, targets, own, other)
+        i, stop, active, wide = cursor[0], cursor[1], cursor[2], other == 0
         steps, missed = np.int64(0), np.int64(0)
         while i < stop or active > 0:
             if active == 0:
                 upto = min(i + BLOCK, stop)
-                active = enter_block(source, swidth, target, out, i, upto, linking, ordered, waiting)
+                active = enter_block(source, target, out, widths, i, upto, linking, ordered, wide, waiting)
                 i = upto
             if tail == end and active > 0:
                 cursor[0], cursor[2], ometa[TAIL] = i, active, tail
                 cursor[STEPS] += steps
                 cursor[MISSED] += missed
                 return 0
-            few, left, a = active <= FEW, 0, 0
+            left, a = 0, 0
             while a < active and tail < end:
                 offset, found = np.int64(get(waiting, a)), get(waiting, second + a)
                 s = ((sbase + offset) & smask) * swidth
                 key, event = get_key(srec, s), get(sevents, offset)
-                while True:
-                    t, age = np.int64(found & tmask) * twidth, np.int32(found - tbase)
-                    older = age >> np.int32(31)  # all bits are 1 if it is of an earlier batch, else all are 0
-                    theirs = get(tevents, np.int64(age & ~older)) | older
-                    latest = event if ordered else max(event, theirs)
-                    moment = (
-                        np.int64(latest) * width if ordered else min(np.int64(latest) + 1, newest) * width
-                    )
-                    floor = get(marks, moment + shape.stream[0])
-                    dead = behind(trec, t, marks, moment, floor, streams, shape, other)
-                    if not ordered:
-                        dead |= source_behind(srec, s, marks, moment, streams, shape)
-                    match = (get_key(trec, t) == key) & (dead >= 0) & (theirs < event if ordered else True)
-                    found = get(trec, t + NEXT)
-                    prefetch(trec, np.int64(found & tmask))
-                    o = (tail & omask) * owidth
-                    put_key(orec, o, key)
-                    write_link(orec, o, oheads, key, oshift, olow, tail, linking, match)
-                    write_rows(orec, o, srec, s, trec, t, place, shape, own, other)
-                    put(oevents, tail - obase, latest)
-                    tail += np.int64(match)
-                    missed -= np.int64(~older & np.int32(np.int32(match) - np.int32(1)))
-                    # The ids of a leaf are its rows, in order: there the first dead row ends the chain.
-                    alive = np.int32(found - tlow)
-                    if ordered and targets == 1:
-                        alive |= np.int32(found - floor)
-                    if not few or alive < 0 or tail == end:
-                        break
-                    steps += 1
+                t, age = np.int64(found & tmask) * twidth, np.int32(found - tbase)
+                older = age >> np.int32(31)  # all bits are 1 if it is of an earlier batch, else all are 0
+                theirs = get(tevents, np.int64(age & ~older)) | older
+                latest = event if ordered else max(event, theirs)
+                moment = np.int64(latest) * width if ordered else min(np.int64(latest) + 1, newest) * width
+                floor = get(marks, moment + shape.stream[0])
+                dead = behind(trec, t, marks, moment, floor, streams, shape, other)
+                if not ordered:
+                    dead |= source_behind(srec, s, marks, moment, streams, shape)
+                match = (get_key(trec, t) == key) & (dead >= 0) & (theirs < event if ordered else True)
+                found = get(trec, t + NEXT)
+                ask_for_record(trec, np.int64(found & tmask) * twidth, twidth, wide)
+                o = (tail & omask) * owidth
+                put_key(orec, o, key)
+                write_link(orec, o, oheads, key, oshift, olow, tail, linking, match)
+                write_rows(orec, o, srec, s, trec, t, place, shape, own, other)
+                put(oevents, tail - obase, latest)
+                tail += np.int64(match)
+                missed -= np.int64(~older & np.int32(np.int32(match) - np.int32(1)))
+                # The ids of a leaf are its rows, in order: there the first dead row ends the chain.
+                alive = np.int32(found - tlow)
+                if ordered and targets == 1:
+                    alive |= np.int32(found - floor)
                 put(waiting, left, np.int32(offset))
                 put(waiting, second + left, found)
                 left += np.int64(alive >= 0)
@@ -171,9 +178,8 @@ def probing(own: int, other: int, ordered: bool) -> Any:
     return probe
 
 
-ARRIVING = {
-    (own, other): probing(own, other, True) for own, other in ((1, 1), (1, 2), (2, 1), (3, 1), (1, 3), (0, 0))
-}
+SHAPES = (1, 1), (1, 2), (2, 1), (3, 1), (1, 3), (0, 1), (1, 0), (0, 0)
+ARRIVING = {(own, other): probing(own, other, True) for own, other in SHAPES}
 FILLING = probing(0, 0, False)
 
 
@@ -243,8 +249,14 @@ def scanning(ordered: bool) -> Any:
 SCAN_ARRIVING, SCAN_FILLING = scanning(True), scanning(False)
 
 
+def shape_for(sources: int, targets: int) -> tuple[int, int]:
+    """Which of SHAPES a probe from entries of so many streams into STAIRs of so many has."""
+    fits = ((own, other) for own, other in SHAPES if own in (sources, 0) and other in (targets, 0))
+    return next(fits)
+
+
 def join_for(sources: int, targets: int, nested: bool, ordered: bool) -> Any:
     """The kernel that joins entries of so many streams with STAIRs of so many."""
     if nested:
         return SCAN_ARRIVING if ordered else SCAN_FILLING
-    return ARRIVING.get((sources, targets), ARRIVING[0, 0]) if ordered else FILLING
+    return ARRIVING[shape_for(sources, targets)] if ordered else FILLING

@@ -44,7 +44,7 @@ from stairs.layout import (
     WIDTH,
 )
 from stairs.lowlevel.address import data_of, pointer
-from stairs.probe_kernels import ARRIVING, CURSOR, LINKING, SCAN_ARRIVING
+from stairs.probe_kernels import ARRIVING, CURSOR, LINKING, SCAN_ARRIVING, SHAPES, shape_for
 from stairs.select_kernels import NUMBER_BITS, select
 
 BEGIN, JOIN, END, FETCH, NUMBER, LINK, ASK, SELECT = range(8)
@@ -73,18 +73,18 @@ WHOLE = 1 << WHOLE_BITS
 SPREAD = 40503
 """WHOLE by the golden ratio: its multiples are spread evenly over the WHOLE."""
 
-NESTED = len(ARRIVING)
-"""The KIND of a join by nested loops; that of a probe is its place in ARRIVING."""
+NESTED = len(SHAPES)
+"""The KIND of a join by nested loops; that of a probe is its place in SHAPES."""
 
 
 def kind_of(sources: int, targets: int, nested: bool) -> int:
     """What to write into KIND for a join of entries of so many streams with STAIRs of so many."""
-    shapes = list(ARRIVING)
-    return NESTED if nested else shapes.index((sources, targets) if (sources, targets) in shapes else (0, 0))
+    return NESTED if nested else SHAPES.index(shape_for(sources, targets))
 
 
 PROBE_1_1, PROBE_1_2, PROBE_2_1 = ARRIVING[1, 1], ARRIVING[1, 2], ARRIVING[2, 1]
-PROBE_3_1, PROBE_1_3, PROBE_ANY = ARRIVING[3, 1], ARRIVING[1, 3], ARRIVING[0, 0]
+PROBE_3_1, PROBE_1_3 = ARRIVING[3, 1], ARRIVING[1, 3]
+PROBE_ANY_1, PROBE_1_ANY, PROBE_ANY = ARRIVING[0, 1], ARRIVING[1, 0], ARRIVING[0, 0]
 
 RESUMED, MATCHED, RUN_CURSOR = CURSOR, CURSOR + 1, CURSOR + 2
 """Fields of the cursor after those of a probe: 1 if the run goes on in the middle of a join; all matches so far. And
@@ -152,6 +152,10 @@ def join(order, out, marks, cursor, waiting):
     if kind == 4:
         return PROBE_1_3(source, target, into, place, streams, marks, cursor, waiting)
     if kind == 5:
+        return PROBE_ANY_1(source, target, into, place, streams, marks, cursor, waiting)
+    if kind == 6:
+        return PROBE_1_ANY(source, target, into, place, streams, marks, cursor, waiting)
+    if kind == 7:
         return PROBE_ANY(source, target, into, place, streams, marks, cursor, waiting)
     return SCAN_ARRIVING(source, target, into, place, streams, marks, cursor, waiting)
 

@@ -33,6 +33,9 @@ State = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[n
 
 SMALLEST = 64
 
+FEW = 8
+"""Slots that are left are too few to go on with where they are less than one in FEW of what the batch has so far."""
+
 NO_HEADS: NDArray[np.int32] = np.zeros(1, np.int32)
 """In place of heads where chains stay as they are."""
 
@@ -64,6 +67,7 @@ class Ring:
         """Heads are no further back than the id that was the next one then."""
         self.components = components
         self.meta = np.zeros(META_FIELDS, np.int64)
+        self._bounds = self.meta[TAIL : BASE + 1]
         self.address = address_of(self.meta)
         """By which kernels that run a whole plan know the ring; it never changes."""
         self._hold(*self._allocate(power_of_two(capacity)), np.empty(SMALLEST, np.int32))
@@ -175,6 +179,12 @@ class Ring:
         """The first entry of this batch."""
         return int(self.state[3][BASE])
 
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """The entry after the last one, and the first one of this batch, at one go."""
+        tail, base = self._bounds.tolist()
+        return tail, base
+
     def __len__(self) -> int:
         """Entries of this batch."""
         meta = self.state[3]
@@ -278,5 +288,10 @@ class Ring:
             self.resize(power_of_two(tail - low + n))
 
     def grow(self, ahead: float = 1.0) -> None:
-        """Make room where a kernel stopped for want of it: for so many times as many entries as this batch has."""
-        self.reserve(max(SMALLEST, int(ahead * (self.tail - self.base))))
+        """Make room where a kernel stopped for want of it: for so many times as many entries as this batch has.
+
+        Where only the events are full, slots that are left are used up first.
+        """
+        made, left = self.tail - self.base, self.capacity - (self.tail - self.low)
+        more = max(SMALLEST, int(ahead * made))
+        self.reserve(min(more, left) if left >= max(SMALLEST, made // FEW) else more)

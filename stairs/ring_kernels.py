@@ -5,7 +5,7 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-from stairs.hashing import bucket
+from stairs.hashing import bucket, bucket_of
 from stairs.kernel import kernel, part
 from stairs.layout import (
     BASE,
@@ -23,7 +23,9 @@ from stairs.layout import (
     STATE,
     TAIL,
 )
-from stairs.lowlevel.lanes import consecutive, copy_all, none_below
+from stairs.lowlevel.bits import BITS, count_bits, first_bit
+from stairs.lowlevel.flat import get, get_key, put
+from stairs.lowlevel.lanes import any_below, consecutive, copy_all
 from stairs.lowlevel.prefetch import prefetch
 
 SOON = 16
@@ -32,16 +34,17 @@ SOON = 16
 
 @part
 def is_live(records, slot, entry, streams, marks, wide):
-    """An entry in some chain, all of whose components are live; ``wide``: their streams are consecutive, and many."""
-    if records[slot, NEXT] == np.int32(entry):
-        return False
+    """An entry in some chain, all of whose components are live; ``wide``: their streams are consecutive, and many.
+
+    There is no way out as soon as a component is dead: which one that is could not be predicted.
+    """
+    start, linked = np.int64(slot) * records.shape[1] + ROWS, records[slot, NEXT] != np.int32(entry)
     if wide:
-        start = np.int64(slot) * records.shape[1] + ROWS
-        return none_below(records, start, marks, streams[0], streams.shape[0])
+        return linked & (any_below(records, start, marks, streams[0], streams.shape[0]) == 0)
+    behind = np.int32(0)
     for j in range(streams.shape[0]):
-        if np.int32(records[slot, ROWS + j] - marks[streams[j]]) < 0:
-            return False
-    return True
+        behind |= np.int32(get(records, start + j) - marks[streams[j]])
+    return linked & (behind >= 0)
 
 
 @kernel(nb.int64(STATE, LONGS, INTS, nb.int64))
@@ -56,35 +59,75 @@ def count_live(state, streams, marks, step):
     return live * step
 
 
+@part
+def find_live(records, low, count, streams, marks, wide):
+    """Which of the ``count`` <= BITS entries from ``low`` on are live: a bit for each. No branch has to be guessed."""
+    mask, found = records.shape[0] - 1, np.uint64(0)
+    for i in range(count):
+        entry = low + i
+        prefetch(records, (entry + SOON) & mask)
+        live = is_live(records, np.uint64(entry & mask), entry, streams, marks, wide)
+        found |= np.uint64(live) << np.uint64(i)
+    return found
+
+
+@part
+def append_again(records, heads, shift, low, found, tail):
+    """Append the entries from ``low`` on whose bits are set once more, from ``tail`` on; the tail after them.
+
+    A copy hangs in front of its chain, which leads no further back than to the entry itself.
+    """
+    mask, width = records.shape[0] - 1, records.shape[1]
+    while found != 0:
+        entry = low + first_bit(found)
+        found &= found - np.uint64(1)
+        slot, copy = (entry & mask) * width, (tail & mask) * width
+        head = bucket_of(get_key(records, slot), shift)
+        copy_all(records, copy, records, slot, width)
+        ahead = np.int32(get(heads, head) - np.int32(entry))
+        put(records, copy + NEXT, np.int32(entry) + (ahead & ~(ahead >> np.int32(31))))
+        put(heads, head, np.int32(tail))
+        tail += 1
+    return tail
+
+
 @kernel(nb.int64(STATE, LONGS, INTS, nb.int64))
 def reclaim(state, streams, marks, most):
     """Append live entries from the front again at the tail until ``most`` slots are used, or each was visited once.
 
     Returns how many were moved.
 
-    This is a log cleaner: what is left between low-water id and tail is denser, no chain is cut (the copy hangs in
-    front of its chain, and the original is below the low-water id), and no pause grows with the ring.
+    This is a log cleaner: what is left between low-water id and tail is denser, no chain is cut (the original is below
+    the low-water id), and no pause grows with the ring.
     """
     records, heads, _, meta = state
-    mask, shift, width = records.shape[0] - 1, meta[SHIFT], records.shape[1]
     low, tail, last = meta[LOW], meta[TAIL], meta[TAIL]
     wide = streams.shape[0] >= 4 and consecutive(streams, 0, streams.shape[0])
     while low < last and tail - low > most:
-        prefetch(records, (low + SOON) & mask)
-        slot = np.uint64(low & mask)
-        if is_live(records, slot, low, streams, marks, wide):
-            copy = np.uint64(tail & mask)
-            copy_all(records, np.int64(copy) * width, records, np.int64(slot) * width, width)
-            head = np.uint64(bucket(records[copy, KEY_LOW], records[copy, KEY_HIGH], shift))
-            ahead = np.int32(heads[head] - np.int32(low))
-            records[copy, NEXT] = np.int32(low) + (
-                ahead & ~(ahead >> np.int32(31))
-            )  # no further back than low
-            heads[head] = np.int32(tail)
-            tail += 1
-        low += 1
+        count = min(BITS, last - low, tail - low - most)
+        found = find_live(records, low, count, streams, marks, wide)
+        tail = append_again(records, heads, meta[SHIFT], low, found, tail)
+        low += count
     meta[LOW], meta[TAIL], meta[BASE] = low, tail, tail
     return tail - last
+
+
+@kernel(nb.void(STATE, LONGS, INTS, nb.int64))
+def sweep(state, streams, marks, spared):
+    """The same for entries at the front of which few are live: at the most ``spared`` of each block of BITS.
+
+    What a probe would pass again and again goes, and so does what would be brought into the cache for it.
+    """
+    records, heads, _, meta = state
+    low, tail, last = meta[LOW], meta[TAIL], meta[TAIL]
+    wide = streams.shape[0] >= 4 and consecutive(streams, 0, streams.shape[0])
+    while low + BITS <= last:
+        found = find_live(records, low, BITS, streams, marks, wide)
+        if count_bits(found) > spared:
+            break
+        tail = append_again(records, heads, meta[SHIFT], low, found, tail)
+        low += BITS
+    meta[LOW], meta[TAIL], meta[BASE] = low, tail, tail
 
 
 @kernel(nb.void(STATE, RECORDS, INTS))

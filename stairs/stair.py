@@ -50,6 +50,9 @@ class Stair(Ring):
     own, though it has no carrier and so no holes.
     """
 
+    fullest = FULLEST
+    """Share of slots above which it doubles."""
+
     def __init__(
         self,
         name: str,
@@ -180,7 +183,7 @@ class Stair(Ring):
         return bool(short) and self._too_full(floor)
 
     def _too_full(self, floor: NDArray[np.int32]) -> bool:
-        return self._estimate(floor) + self._wanted > FULLEST * self.meta[LIMIT]
+        return self._estimate(floor) + self._wanted > self.fullest * self.meta[LIMIT]
 
     def _estimate(self, floor: NDArray[np.int32]) -> int:
         """About how many entries are live."""
@@ -199,7 +202,7 @@ class Stair(Ring):
         if len(self.state[2]) > 4 * wanted:
             self._hold(*self.state[:2], np.empty(power_of_two(wanted), np.int32))
         live = tail - low if floor is None else self._estimate(floor)
-        capacity = power_of_two(int((live + wanted) / FULLEST))
+        capacity = power_of_two(int((live + wanted) / self.fullest))
         if self._holes is not None or live >= EMPTIEST * self.capacity or capacity >= self.capacity:
             self._too_large = 0
             return

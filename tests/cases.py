@@ -231,12 +231,14 @@ def window(stream):
     kind, *size = stream.window
     if kind == "unbounded":
         return eddy.Unbounded()
-    (size,) = size
+    size, *step = size
     if kind == "rows":
         return eddy.Rows(size)
     if kind == "tumbling rows":
         return eddy.Tumbling(rows=size)
     width = f"{size} seconds" if is_timestamp(stream) else size
+    if kind == "sliding":
+        return eddy.Sliding(width, every=f"{step[0]} seconds" if is_timestamp(stream) else step[0])
     return eddy.Range(width) if kind == "range" else eddy.Tumbling(time=width)
 
 
@@ -248,6 +250,7 @@ def bracket(stream):
         "unbounded": "[UNBOUNDED]",
         "rows": "[ROWS {}]",
         "range": f"[RANGE {{}}{unit}]",
+        "sliding": f"[RANGE {{}}{unit} SLIDE {{}}{unit}]",
         "tumbling rows": "[TUMBLING {} ROWS]",
         "tumbling time": f"[TUMBLING {{}}{unit}]",
     }

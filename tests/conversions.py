@@ -21,8 +21,9 @@ NOON_US = 1_704_110_400_000_000
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 
 
-def stream_of(time: str | None = None, **columns: str) -> Any:
-    return SimpleNamespace(columns={name: column_type(kind) for name, kind in columns.items()}, time=time)
+def stream_of(time: str | None = None, strict: bool = False, **columns: str) -> Any:
+    kinds = {name: column_type(kind) for name, kind in columns.items()}
+    return SimpleNamespace(columns=kinds, time=time, strict=strict)
 
 
 def one(kind: str, values: Any) -> Column:

@@ -5,10 +5,11 @@ tuples, NULL is None, and a predicate is a small tuple such as ``("<", ("col", "
 A stream is described by anything that has
 
 - ``columns``: names of its columns, in the order of a row's values,
-- ``window``: ``("rows", n)``, ``("range", w)``, ``("tumbling rows", n)``, ``("tumbling time", w)``
-  or ``("unbounded",)``,
+- ``window``: ``("rows", n)``, ``("range", w)``, ``("sliding", w, s)``, ``("tumbling rows", n)``,
+  ``("tumbling time", w)`` or ``("unbounded",)``,
 - ``time``: the name of its time column, or None.
 
+An event is ``(stream, row)``, or ``(None, time)`` where no row comes and time goes on.
 `join` gives the results that each event completes. `signed` and `aggregates` give all that changes: at each event
 they work out from scratch what stands, and compare that with what stood before.
 """
@@ -65,6 +66,19 @@ ARITHMETIC = {
     "neg": bounded(operator.neg),
     "abs": bounded(abs),
 }
+FUNCTIONS = {
+    "upper": str.upper,
+    "lower": str.lower,
+    "length": len,
+    "||": operator.add,
+    "left": lambda text, n: text[:n],
+    "replace": str.replace,
+    "starts with": str.startswith,
+    "contains": lambda text, part: part in text,
+    "floor": math.floor,
+    "sqrt": lambda x: math.sqrt(x) if x >= 0 else None,
+}
+"""Functions that are NULL as soon as an argument is."""
 USER = {
     "sum is even": lambda x, y: (x + y) % 2 == 0,
     "within two": lambda x, y: abs(x - y) <= 2,
@@ -101,6 +115,18 @@ def negation(part):
     return evaluate
 
 
+def choice(parts):
+    """SQL's CASE: conditions and values in turns, then what else."""
+
+    def evaluate(bound):
+        for condition, value in zip(parts[:-1:2], parts[1::2], strict=True):
+            if condition(bound) is True:
+                return value(bound)
+        return parts[-1](bound)
+
+    return evaluate
+
+
 def evaluator(tree, streams):
     """A function of {stream: row} for an expression; predicates give True, False or None (unknown)."""
     kind, *rest = tree
@@ -121,6 +147,14 @@ def evaluator(tree, streams):
         return known(COMPARISONS[kind], *parts)
     if kind in ARITHMETIC:
         return known(ARITHMETIC[kind], *parts)
+    if kind in FUNCTIONS:
+        return known(FUNCTIONS[kind], *parts)
+    if kind == "coalesce":
+        return lambda bound: next((value for part in parts if (value := part(bound)) is not None), None)
+    if kind == "case":
+        return choice(parts)
+    if kind == "is distinct":
+        return lambda bound: parts[0](bound) != parts[1](bound)
     if kind == "between":
         subject, low, high = rest
         return evaluator(("and", (">=", subject, low), ("<=", subject, high)), streams)
@@ -151,13 +185,14 @@ def live_rows(stream, rows, now):
     kind, *size = stream.window
     if kind == "unbounded" or not rows:
         return range(len(rows))
-    (size,) = size
+    size, *step = size
     if kind == "rows":
         return range(max(0, len(rows) - size), len(rows))
     if kind == "tumbling rows":
         return range((len(rows) - 1) // size * size, len(rows))
     place = list(stream.columns).index(stream.time)
-    oldest = {"range": now - size, "tumbling time": now // size * size if size else now}[kind]
+    last = now // step[0] * step[0] if step else now
+    oldest = {"range": now - size, "sliding": last - size, "tumbling time": now // (size or 1) * size}[kind]
     return range(bisect_left(rows, oldest, key=lambda row: row[place]), len(rows))
 
 
@@ -176,7 +211,7 @@ def loop_order(first, streams, where):
 
 
 def join(streams, where, events, limit=None):
-    """For each event ``(stream, row)`` the results it completes: row numbers, in the order of ``streams``.
+    """For each event the results it completes: row numbers, in the order of ``streams``.
 
     A result takes one row of every stream, all in their windows when its latest row arrives, and satisfies
     every predicate. ``limit`` bounds the combinations tried: past it, the answer ends early.
@@ -187,6 +222,9 @@ def join(streams, where, events, limit=None):
     answer = []
     tried = 0
     for name, row in events:
+        if name is None:
+            answer.append([])
+            continue
         seen[name].append(row)
         now = time_of(streams[name], row)
         partial = [{}]
@@ -229,8 +267,9 @@ def standing(streams, where, events, minus=(), limit=None):
     before = {}
     tried = 0
     for name, row in events:
-        seen[name].append(row)
-        now = time_of(streams[name], row)
+        if name is not None:
+            seen[name].append(row)
+        now = row if name is None else time_of(streams[name], row)
         live = {other: live_rows(streams[other], seen[other], now) for other in streams}
         partial = [({}, {})]
         for stream in loops:
@@ -308,6 +347,10 @@ AGGREGATES = {
 }
 
 
+DISTINCT = {f"{name} DISTINCT": AGGREGATES[name] for name in ("COUNT", "SUM", "AVG", "MEDIAN")}
+"""Of each value of a group once."""
+
+
 def variance(values):
     """The variance of whole numbers, rounded once."""
     n = len(values)
@@ -350,7 +393,10 @@ def aggregates(streams, where, events, outputs, group_by=(), minus=(), limit=Non
     def output(function, arguments, members):
         rows = [tuple(argument(bound) for argument in arguments) for bound in members]
         values = [row if len(row) > 1 else row[0] for row in rows if None not in row]
-        return plain({**AGGREGATES, **OWN}[function](values)) if values or function == "COUNT" else None
+        if function in DISTINCT:
+            values = sorted(set(values))
+        known = {**AGGREGATES, **OWN, **DISTINCT}
+        return plain(known[function](values)) if values or "COUNT" in function else None
 
     def table(results):
         groups = {} if group_by else {(): []}

@@ -85,7 +85,9 @@ class Made:
     @property
     def time_windows(self):
         """Whether any window uses time."""
-        return any(stream.window[0] in ("range", "tumbling time") for stream in self.streams.values())
+        return any(
+            stream.window[0] in ("range", "sliding", "tumbling time") for stream in self.streams.values()
+        )
 
 
 def value(pick, spec):
@@ -227,13 +229,17 @@ def spare(pick, specs, names):
 
 def window(pick, timed, most, bounded=False):
     """A window of any kind the stream can have."""
-    kinds = ["rows", "rows", "tumbling rows"] + (["range", "range", "tumbling time"] if timed else [])
+    kinds = ["rows", "rows", "tumbling rows"] + (
+        ["range", "range", "sliding", "tumbling time"] if timed else []
+    )
     kinds += [] if bounded else ["unbounded"]
     kind = pick.choice(kinds)
     if kind == "unbounded":
         return (kind,)
     if kind == "range":
         return (kind, pick.integer(most // 3, 2 * most) if pick.chance(85) else pick.integer(0, 1))
+    if kind == "sliding":
+        return (kind, pick.integer(0, most), pick.integer(1, max(1, most // 2)))
     return (kind, pick.integer(most // 3, most) if pick.chance(85) else pick.integer(1, 2))
 
 

@@ -72,6 +72,14 @@ def test_tumbling_time_is_aligned_to_zero():
     assert pairs(a, b, [EQUAL], events) == [[], [], [(1, 0)], [(2, 0)], [(2, 1)], []]
 
 
+def test_a_sliding_window_moves_in_steps():
+    """At 7 it is still where it came to be at 5: rows from 5 - 3 on; before zero too."""
+    a = S(("x", "ts"), ("sliding", 3, 5), "ts")
+    b = S(("x", "ts"), ("unbounded",), "ts")
+    events = [("A", (1, -9)), ("A", (1, -8)), ("B", (1, -1)), ("A", (1, 2)), ("B", (1, 9)), ("B", (1, 10))]
+    assert pairs(a, b, [EQUAL], events) == [[], [], [(1, 0)], [(2, 0)], [(2, 1)], []]
+
+
 def test_windows_come_before_filters():
     """A row that the filter rejects still takes a place in Rows(1)."""
     a = S(("x",), ("rows", 1))
@@ -159,7 +167,14 @@ def pairs_signed(stream, events):
     return naive.signed({"A": stream, "B": stream}, [EQUAL], events)
 
 
-WINDOWS = [("rows", 3), ("range", 4), ("tumbling rows", 4), ("tumbling time", 6), ("unbounded",)]
+WINDOWS = [
+    ("rows", 3),
+    ("range", 4),
+    ("tumbling rows", 4),
+    ("tumbling time", 6),
+    ("sliding", 3, 4),
+    ("unbounded",),
+]
 
 
 @pytest.mark.parametrize("window", WINDOWS)

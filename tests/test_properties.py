@@ -97,7 +97,10 @@ def test_every_routing_policy_gives_the_same_results(case):
 @given(migrating_cases(restarts=0, rejects=0, settles=0), st.sampled_from([10**9, 4, 0.5]))
 @few(0.3)
 def test_results_that_are_held_back_come_after_all_that_the_old_plan_makes(case, patience):
-    """With `ParallelTrack("pt")` each result comes once; those of a younger plan wait until the older has gone."""
+    """With `ParallelTrack("pt")` each result comes once; those of a younger plan wait until the older has gone.
+
+    With threads that is so in each shard: the plan of one that has no old row left goes before those of others.
+    """
     engine = make_engine(case, migration=ParallelTrack("pt", patience=patience), routing=Fixed())
     book, found, changes = Book(case), [], []
     for step in case.steps:
@@ -110,7 +113,7 @@ def test_results_that_are_held_back_come_after_all_that_the_old_plan_makes(case,
             book.enter(step_events(case, step))
     found += row_tuples([engine.settle()], case.first_row)
     assert Counter(found) == Counter(itertools.chain(*itertools.chain(*expected(case))))
-    if patience == 10**9:
+    if patience == 10**9 and case.threads == 1:
         # The plan that makes a result is the one that its oldest row came under; each emits in the order of events.
         order = [(bisect(changes, book.earliest(rows)), book.latest(rows)) for rows in found]
         assert order == sorted(order)

@@ -16,11 +16,14 @@ from inspect import signature
 from pathlib import Path
 
 import pytest
-from attrs import fields_dict, frozen
+from attrs import evolve, fields_dict, frozen
 
 import eddy
 import policies
-from benchmarks import table
+from benchmarks import goals, table
+from benchmarks import pages as tables
+from benchmarks.goals import Group, Line
+from benchmarks.stamp import stamp
 from eddy.boxes.change import BoxMigration
 from eddy.cli import _parser
 from eddy.statistics import EdgeStatistics, FeedbackStatistics, MigrationStatistics, TrackStatistics
@@ -253,50 +256,55 @@ def test_the_readme_links_to_every_page():
 
 @pytest.mark.parametrize("page", FIGURES)
 def test_the_figures_are_those_that_were_measured(page):
-    """`python -m benchmarks.table --write` would change nothing."""
-    assert table.inserted(PAGES[page], table.read(FIGURES[page])) == PAGES[page]
+    """`make pages` would change nothing: neither a figure, nor the mark of one that is older than the code."""
+    assert table.inserted(PAGES[page], goals.read(FIGURES[page])) == PAGES[page]
+
+
+@pytest.mark.parametrize("kept", list(tables.kept()), ids=lambda kept: kept["name"])
+def test_the_tables_are_those_that_were_measured(kept):
+    """The same of the tables that benchmarks put into the pages."""
+    page = f"docs/{kept['page']}"
+    assert tables.inserted(PAGES[page], kept) == PAGES[page]
 
 
 def test_the_readme_has_a_short_summary_of_them():
     """Five lines at the most, which the same command writes, and a link to the page that has them all."""
-    assert table.summarised(README, table.read()) == README
+    assert table.summarised(README, goals.read(table.RESULTS)) == README
     begin, end = table.SUMMARY
     lines = README.partition(begin)[2].partition(end)[0].strip().splitlines()
     assert len(lines) <= 5 and "(docs/benchmarks.md)" in lines[0] and not any("|" in line for line in lines)
-    assert "docs/benchmarks.md" in table.summary(None)
+    assert "docs/benchmarks.md" in table.summary({})
 
 
 def test_a_miss_is_shown_as_plainly_as_a_hit():
     """Both have a row, with what was measured and what it must be."""
-    figures = {
-        "20 streams: speed": {
-            "measured": 0.812,
-            "target": 1.0,
-            "unit": "times",
-            "passed": False,
-            "note": "a | b",
-        },
-        "3 streams: speed": {"measured": 1.25, "target": 1.0, "unit": "times", "passed": True, "note": ""},
-        "push": {"measured": 1234.5, "target": 150, "unit": "us", "passed": False, "note": ""},
-        "compiled": {"measured": 0, "target": 0, "unit": "functions", "passed": True, "note": ""},
-        "no goal": {"measured": 2, "target": None, "unit": "times", "passed": True, "note": ""},
-    }
-    rows = table.render({"targets": figures, "machine": "here"}).splitlines()
+    lines = [
+        Line("20 streams: speed", 0.812, "times", 1.0, at_least=True, note="a | b"),
+        Line("3 streams: speed", 1.25, "times", 1.0, at_least=True),
+        Line("push", 1234.5, "us", 150),
+        Line("compiled", 0, "functions", 0),
+        Line("no goal", 2, "times", None),
+    ]
+    made = stamp(["stairs"], 0, "python -m benchmarks.targets", 0.5)
+    rows = table.render({"all": Group(lines, made, ["stairs"])}).splitlines()
     assert [row for row in rows if row.startswith("| ") and "measured" not in row] == [
-        "| 3 streams: speed | 1.25 times | at least 1 times | yes | |",
-        "| 20 streams: speed | 0.812 times | at least 1 times | **no** | a / b |",
-        "| compiled | 0 functions | at most 0 functions | yes | |",
-        "| no goal | 2 times | - | - | |",
-        "| push | 1,234 us | at most 150 us | **no** | |",
+        "| 3 streams: speed | 1.25 times | at least 1 times | yes |  | 1 |",
+        "| 20 streams: speed | 0.812 times | at least 1 times | **no** | a / b | 1 |",
+        "| compiled | 0 functions | at most 0 functions | yes |  | 1 |",
+        "| no goal | 2 times | - | - |  | 1 |",
+        "| push | 1,234 us | at most 150 us | **no** |  | 1 |",
     ]
     assert "2 of 4" in "\n".join(rows)
+    assert "benchmarks.targets" in rows[-1] and "Stale" not in rows[-1]
+    older = table.render({"all": Group(lines, evolve(made, code="another"), ["stairs"])})
+    assert "**Stale**" in older.splitlines()[-1]
 
 
 def test_the_table_goes_between_its_marks_only():
     """What stands around it stays, and a README without marks is refused."""
     text = f"before\n{table.BEGIN}\nold\n{table.END}\nafter\n"
-    new = table.inserted(text, None)
+    new = table.inserted(text, {})
     assert new.startswith(f"before\n{table.BEGIN}\n") and new.endswith(f"\n{table.END}\nafter\n")
-    assert "old" not in new and table.inserted(new, None) == new
+    assert "old" not in new and table.inserted(new, {}) == new
     with pytest.raises(SystemExit, match="marks"):
-        table.inserted("before\n", None)
+        table.inserted("before\n", {})

@@ -93,6 +93,7 @@ THREADS = {
 SHARDS = {
     "stairs.live": "composites of rows that several shards have, made in each",
     "view.steps": "probes with such rows; where rows of a stream take turns between orderings, each shard's own do",
+    "matched": "the same: what these probes have found",
 }
 """And these, unless one shard has all rows of a key, which are joined on it alone and take one way only."""
 
@@ -110,6 +111,8 @@ CHANGES = {
     "composites_filled": "likewise",
     "history.keys_filled": "likewise",
     "history.composites_built": "likewise",
+    "fallbacks": "likewise: each shard changes its plan by itself",
+    "history.fallback": "of the first shard that has one",
     "history.ended": "when the last shard was done",
     "history.longest_gap": "the longest of a shard: a batch brings results to one, and none to another",
     "history.peak_bytes": "of all shards together, each at its own peak",

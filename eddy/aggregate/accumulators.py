@@ -78,6 +78,10 @@ class Accumulator(ABC):
         """The value of each of these groups now."""
         return self._show(self._state[slots, :3])
 
+    def finish(self, shown: Column) -> Column:
+        """What is shown, of values that are only compared until it is."""
+        return shown
+
     def move(self, slots: Array, capacity: int) -> None:
         """Keep the groups in these slots only, in the first of `capacity` slots."""
         self._state = moved(self._state, slots, capacity)

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from eddy.aggregate.accumulators import (
     Accumulator,
@@ -48,9 +48,10 @@ from eddy.aggregate.group_kernels import (
 )
 from eddy.aggregate.order_kernels import MAX, MEDIAN, MIN
 from eddy.aggregate.own import Own
+from eddy.aggregate.texts import TextExtreme
 from eddy.errors import QueryError, StateError
 from eddy.query.own_aggregate import Compiled
-from eddy.values.types import FLOAT64, INT64, Array, Column, ColumnType
+from eddy.values.types import FLOAT64, INT64, STRING, Array, Column, ColumnType
 from stairs.lowlevel import struct
 
 SMALLEST = 64
@@ -74,8 +75,8 @@ class Groups:
     """All groups that exist, by the types of their key columns and the functions computed of each.
 
     A function is a name and the types of its arguments: ("COUNT", ()) is COUNT(*); COUNT, SUM, AVG, MIN, MAX
-    and MEDIAN take one column, and in the place of a name there may be a compiled aggregate of the user's own. `types`
-    has the types of their values.
+    and MEDIAN take one column, and each value of a group once where `DISTINCT ` begins their name; in the place of a
+    name there may be a compiled aggregate of the user's own. `types` has the types of their values.
     """
 
     keys: Sequence[ColumnType]
@@ -93,9 +94,16 @@ class Groups:
     _steps: int = field(init=False, default=0)
     _nulls: bool = field(init=False, default=False)
     """Whether a key may have been NULL."""
+    _seen: dict[int, Groups] = field(init=False, factory=dict, repr=False)
+    """By the number of each function of DISTINCT values: a group for each value of a group."""
 
     def __attrs_post_init__(self) -> None:
-        self._accumulators = [accumulator(function, *of) for function, of in self.functions]
+        self._accumulators = [accumulator(_plain(function), *of) for function, of in self.functions]
+        self._seen = {
+            i: Groups([*self.keys, *of], [])
+            for i, (function, of) in enumerate(self.functions)
+            if function != _plain(function)
+        }
         self.types = [INT64 if one is None else one.type for one in self._accumulators]
         self._width = len(self.keys) + -(-len(self.keys) // _NULLS)
         self._groups = np.zeros((0, WORDS + 2 * self._width), np.int64)
@@ -112,6 +120,7 @@ class Groups:
     def nbytes(self) -> int:
         """The memory of all groups, slack included."""
         own = self._table.nbytes + self._groups.nbytes
+        own += sum(seen.nbytes for seen in self._seen.values())
         return int(own + sum(one.nbytes for one in self._accumulators if one is not None))
 
     def step(self, keys: list[Column], arguments: list[list[Column]], signs: Array, events: Array) -> Changes:
@@ -135,19 +144,37 @@ class Groups:
             order if apart else None,
         )
         values: list[Column | None] = []
-        for one, argument in zip(self._accumulators, arguments, strict=True):
+        for i, (one, argument) in enumerate(zip(self._accumulators, arguments, strict=True)):
             assert (one is None) == (not argument), "COUNT(*) alone has no argument"
-            values.append(None if one is None else one.step(grouped, argument))
+            of = grouped
+            if i in self._seen:
+                new = self._seen[i].presence([*keys, *argument], signs, events)
+                of = evolve(grouped, signs=new.take(order) if apart else new)
+            values.append(None if one is None else one.step(of, argument))
         changes = self._changes(touches, values)
         self._trim()
         return changes
+
+    def presence(self, keys: list[Column], signs: Array, events: Array) -> Array:
+        """Let rows come and go. For each row 1 if by its event a group appears, -1 if one goes, else 0; that is told
+        of the first row of the group at the event."""
+        m = len(signs)
+        row_touches = np.empty(m, np.int32)
+        touches = np.empty((m, SHOWN + self._width), np.int64)
+        self._touch(self._words(keys, m), signs, events, row_touches, touches)
+        touches = touches[: self._state.touches - self._state.base]
+        _, first = np.unique(row_touches, return_index=True)
+        weights = np.zeros(m, np.int8)
+        weights[first] = (touches[:, AFTER] > 0).astype(np.int8) - (touches[:, BEFORE] > 0)
+        self._trim()
+        return weights
 
     def table(self) -> tuple[list[Column], list[Column]]:
         """Keys and values of all groups that exist, in order of first appearance."""
         slots = self._slots()
         slots = slots[np.argsort(self._groups[slots, MADE])]
         rows = self._groups[slots, ROWS]
-        values = [Column(rows) if one is None else one.show(slots) for one in self._accumulators]
+        values = [Column(rows) if one is None else one.finish(one.show(slots)) for one in self._accumulators]
         return self._shown(self._groups[slots, WORDS + self._width :]), values
 
     def codes_in_use(self) -> Iterator[Array]:
@@ -156,6 +183,8 @@ class Groups:
         for kind, column in zip(self.keys, columns, strict=True):
             if kind.kind == "string":
                 yield column.values if column.valid is None else column.values[column.valid]
+        for seen in self._seen.values():
+            yield from seen.codes_in_use()
 
     def _words(self, keys: list[Column], m: int) -> Array:
         """The key words of each row and, if some are floats, the words it is shown by: zeros and NaN differ in them."""
@@ -236,7 +265,10 @@ class Groups:
             read_touches(touches, told, BEFORE, AFTER, out)
             return Column(out)
 
-        shown = [rows() if column is None else _take(column, told) for column in values]
+        shown = [
+            rows() if column is None or one is None else one.finish(_take(column, told))
+            for column, one in zip(values, self._accumulators, strict=True)
+        ]
         return Changes(self._told(touches, told), shown, signs[:count])
 
     def _slots(self) -> Array:
@@ -299,6 +331,15 @@ def _take(column: Column, places: Array) -> Column:
     return taken
 
 
+DISTINCT = "DISTINCT "
+"""Begins the name of a function that counts each value of a group once."""
+
+
+def _plain(function: str | Compiled) -> str | Compiled:
+    """The function without DISTINCT."""
+    return function.removeprefix(DISTINCT) if isinstance(function, str) else function
+
+
 def accumulator(function: str | Compiled, *types: ColumnType) -> Accumulator | None:
     """What computes this function of columns of these types; None for COUNT(*)."""
     if isinstance(function, Compiled):
@@ -310,8 +351,10 @@ def accumulator(function: str | Compiled, *types: ColumnType) -> Accumulator | N
     (of,) = types
     if function == "COUNT":
         return Count(types, INT64)
-    if of.kind in ("int", "uint", "bool", "float", "timestamp") and function in ("MIN", "MAX"):
+    if of.kind in ("int", "uint", "bool", "float", "timestamp", "duration") and function in ("MIN", "MAX"):
         return Extreme(types, of, rank=MIN if function == "MIN" else MAX)
+    if of.kind == "string" and function in ("MIN", "MAX"):
+        return TextExtreme((INT64,), STRING, rank=MIN if function == "MIN" else MAX)
     if of.kind in ("int", "uint", "bool", "float") and function in ("SUM", "AVG", "MEDIAN"):
         if function == "MEDIAN":
             return Median(types, FLOAT64, rank=MEDIAN)

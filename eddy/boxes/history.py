@@ -180,15 +180,16 @@ class History:
 
     def take(self, pushed: Pushed, reading: Reading) -> None:
         """Remember a push, and forget what no result depends on any more."""
+        if not len(reading.streams):
+            return
         before = self._lowwater.lows.copy()
         self._lowwater.advance(reading.streams, reading.times)
         self._lowwater.shrink()
-        if pushed.counts:
-            self._pushes[self._next] = pushed.copied()
-            for number, name in enumerate(self._streams):
-                if name in pushed.counts:
-                    self._parts[name].append((self._next, int(self.counts[number])))
-            self._next += 1
+        self._pushes[self._next] = pushed.copied()
+        for number, name in enumerate(self._streams):
+            if name in pushed.counts:
+                self._parts[name].append((self._next, int(self.counts[number])))
+        self._next += 1
         if reading.times is not None:
             self._now = int(reading.times[-1]) if reading.times[-1] > _ALWAYS else self._now
         self._firsts = self._needed(before)
@@ -215,12 +216,7 @@ class History:
 
 def _width(clock: Clock, above: Range) -> int:
     """How far an operator above looks back, in the common unit of time."""
-    widths = {clock.width(name, above.width, above, False) for name in clock.factors}
-    if len(widths) > 1:
-        raise QueryError(
-            f"the streams count time in different units, so {above!r} is not clear: write a duration, as '5 minutes'"
-        )
-    return widths.pop()
+    return clock.width(next(iter(clock.factors)), above.width, above, False)
 
 
 def copied(batch: Any) -> Any:

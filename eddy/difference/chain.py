@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import define, field
 from numpy.typing import NDArray
 
+from eddy.difference.alone import Alone
 from eddy.difference.difference import Difference
 from eddy.difference.rows import KeyedRows
 from eddy.intake.intake import Part
@@ -30,11 +32,11 @@ if TYPE_CHECKING:
 class States:
     """The states of the chain together, as a technique sees a STAIR: base rows may be holes."""
 
-    difference: Difference
+    difference: Difference | Alone
     partial: bool = field(default=False, init=False)
 
     @property
-    def holes(self) -> Difference | None:
+    def holes(self) -> Difference | Alone | None:
         """Where holes may be; None when there are none."""
         return None if self.complete else self.difference
 
@@ -94,7 +96,9 @@ class Chain(PlanExecutor):
         base = query.names.index(query.base or "")
         self._numbers = [base, *(query.names.index(minus.stream) for minus in query.minus)]
         self._place = np.argsort(np.array(self._numbers)).astype(np.int32)
-        self._difference = Difference(len(query.minus), [minus.classes for minus in query.minus])
+        self._difference: Difference | Alone = Alone()
+        if query.minus:
+            self._difference = Difference(len(query.minus), [minus.classes for minus in query.minus])
         firsts = [streams[number].payload.low for number in self._numbers]
         self._difference.restore(firsts, firsts, {})
         self._tracks: list[ChainTrack] = []
@@ -174,21 +178,28 @@ class Chain(PlanExecutor):
     def run(self, marks: NDArray[np.int32], ring: int, results: bool = True) -> None:
         """Take the rows that have just been stored through the chain."""
         self.moment.run(marks)
-        streams = np.empty(len(marks), np.int32)
+        places = np.full(len(marks), -1, np.int32)  # -1: time goes on, and no row comes
         rows = {}
         for part in self.leaves.parts:
-            streams[part.events] = part.stream
+            places[part.events] = self._place[part.stream]
             rows[int(self._place[part.stream])] = self._keyed(part)
-        self.changes = self._difference.step(self._place[streams], marks[:, self._numbers], rows)
+        self.changes = self._difference.step(places, marks[:, self._numbers], rows)
 
     def made(self, ring: int) -> Made:
-        raise NotImplementedError("what a chain makes has signs: see `changes`")
+        """The new results: all that a query over one stream gives, whose rows are never withdrawn."""
+        rows, signs, _ = self.changes
+        found = rows[signs > 0]
+        return len(found), lambda: found.reshape(-1, 1)
 
     def signed(self, ring: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         raise NotImplementedError("what a chain makes has signs: see `changes`")
 
     def drawn(self, max_rows: int, ring: int) -> Iterator[Made]:
-        raise NotImplementedError("what a chain makes is found for a batch at a time")
+        """The same in parts; what there is of it was found for the whole batch."""
+        found = self.made(ring)[1]()
+        for start in range(0, len(found), max_rows):
+            part = found[start : start + max_rows]
+            yield len(part), partial(np.array, part)
 
     def standing(self) -> NDArray[np.int64]:
         """The live results, as row numbers of all streams."""

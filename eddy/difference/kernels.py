@@ -161,6 +161,9 @@ def foresee(batch, plan, directory, cursors):
     size, first = directory.heads.shape[1], plan.inner[plan.order[0]].column
     for event in range(streams.shape[0]):
         s = int64(streams[event])
+        if s < 0:
+            buckets[event] = 0
+            continue
         row = cursors[s]
         cursors[s] += 1
         column = int64(plan.inner[s - 1].column if s > 0 else first)
@@ -202,6 +205,14 @@ def step(batch, plan, directory, base, table, rings, changes):
                 else:
                     ending |= _expire(plan, directory, table, rings, c)
         s = int64(streams[event])
+        if s < 0:  # no row comes, only time goes on
+            _write(changes, event, first, used, -1)
+            first = used
+            if ending:
+                for c in range(1, marks.shape[1]):
+                    used = _walk_ended(plan, directory, base, table, rings, c, rows, used)
+            _write(changes, event, first, used, 1)
+            continue
         row, at = table[s].count, cursors[s]
         cursors[s] += 1
         if s > 0:

@@ -52,7 +52,10 @@ class Conditions:
     def lay_out(
         self, streams: Int32s, marks: Int32s, rows: Mapping[int, KeyedRows]
     ) -> tuple[Int64s, LaidOut]:
-        """How many rows each stream has, and the batch as kernels take it, but for its buckets."""
+        """How many rows each stream has, and the batch as kernels take it, but for its buckets.
+
+        An event of stream -1 has no row: time goes on, and that is all.
+        """
         arriving = self._counted(streams, rows)
         self._check(streams, marks, arriving, rows)
         base = rows.get(0, KeyedRows())
@@ -81,10 +84,10 @@ class Conditions:
 
     def _counted(self, streams: Int32s, rows: Mapping[int, KeyedRows]) -> Int64s:
         known = 1 + len(self.of_streams)
-        strange = len(streams) and (streams.min() < 0 or streams.max() >= known)
+        strange = len(streams) and (streams.min() < -1 or streams.max() >= known)
         if strange or not set(rows) <= set(range(known)):
             raise BatchError(f"the batch has other streams than 0 to {known - 1}: number them like that")
-        return np.bincount(streams, minlength=known)
+        return np.bincount(streams[streams >= 0], minlength=known)
 
     def _check(self, streams: Int32s, marks: Int32s, arriving: Int64s, rows: Mapping[int, KeyedRows]) -> None:
         shape = len(streams), len(arriving)

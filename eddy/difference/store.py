@@ -125,7 +125,8 @@ class Store:
 
         def relinked(slots: Int32s) -> NDArray[np.int64]:
             """Where rows have moved to; -1 stays."""
-            return np.where(slots < 0, -1, (low + ((slots - low) & mask)) & (self.room - 1))
+            wide = slots.astype(np.int64)  # row numbers pass 2**31
+            return np.where(wide < 0, -1, (low + ((wide - low) & mask)) & (self.room - 1))
 
         rows = self.rows
         live, to = records[rows & mask], rows & (self.room - 1)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from eddy.inspect.collect import bytes_held
 from eddy.intake.intake import Arrivals
 from eddy.results.result import Result
@@ -26,23 +28,50 @@ def process(state: EngineState, arrivals: Arrivals, results: bool = True) -> Res
 
 
 def _route(state: EngineState, arrivals: Arrivals, results: bool) -> Result:
-    executor, lowwater, ring = state.executor, state.lowwater, state.recent.ring
+    executor, lowwater = state.executor, state.lowwater
     if state.budget is not None:
         executor.keep_to(state.budget, lambda: bytes_held(state))
     counts, lows = lowwater.counts.tolist(), lowwater.lows.tolist()
     state.history.note(
         state.events, counts, lows, arrivals.streams, arrivals.times, executor.plan, arrivals.parts
     )
+    _take_in(state, arrivals, results)
+    state.events += len(arrivals.streams)
+    state.batches += max(1, -(-len(arrivals.streams) // state.options.batch_size))
+    return _emitted(state) if results else state.output.nothing(state.fetch)
+
+
+def _take_in(state: EngineState, arrivals: Arrivals, results: bool) -> None:
+    """Move the windows on, and let the executor and whoever runs beside it have the batch."""
     batch = state.row_numbers.move(arrivals, state.streams)
     if state.row_numbers.thin and state.output.number is None:
         state.output.number = state.row_numbers.number
-    executor.take_in(batch, ring, results)
+    state.executor.take_in(batch, state.recent.ring, results)
     state.changes.feed(batch.copied)
-    state.events += len(arrivals.streams)
-    state.batches += max(1, -(-len(arrivals.streams) // state.options.batch_size))
-    if not results:
-        return state.output.nothing(state.fetch)
-    emitted = state.recent.give(state.output.of(executor, ring, state.streams, state.fetch))
+
+
+def _emitted(state: EngineState) -> Result:
+    """What the batch has brought."""
+    ring = state.recent.ring
+    emitted = state.recent.give(state.output.of(state.executor, ring, state.streams, state.fetch))
     state.results += len(emitted)
     state.changes.work(len(emitted))
     return emitted
+
+
+def pass_time(state: EngineState, time_now: int) -> Result:
+    """No row comes, but time goes on to ``time_now``, where a window uses time; returns what that withdraws.
+
+    It is a batch of one event that belongs to no stream. It is not counted among the events, and has no number.
+    """
+    start = time.perf_counter()
+    try:
+        state.recent.begin(state.streams, state.row_numbers.lows.tolist())
+        _take_in(state, Arrivals(np.array([-1], np.int32), np.array([time_now], np.int64), ()), True)
+        state.intake.now = time_now
+        return _emitted(state)
+    except BaseException as error:
+        state.broken = error
+        raise
+    finally:
+        state.seconds += time.perf_counter() - start

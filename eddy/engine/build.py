@@ -60,6 +60,10 @@ def build(
     )
     if share is not None and state.executor.routers:  # a set difference is never cut into parts
         state.output.number = lambda rows: numbers_in_whole(state.streams, rows)
+    if options.disorder is not None:
+        from eddy.reorder.buffer import ReorderBuffer  # loaded only where rows may come out of order
+
+        state.reorder = ReorderBuffer(query, options.disorder)
     state.changes = Migrations(state)
     state.sampler = partial(sampler_of, state)
     ready(kernels_of(state))

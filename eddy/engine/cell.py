@@ -46,6 +46,8 @@ class Cell:
             raise EddyError(f"there is no cell {number}: the partitioning has {partitioning.cells}")
         if partitioning.cells > 1 and options.get("retractions"):
             raise EddyError("a cell cannot withdraw results: events of other cells may end a window")
+        if options.get("lateness") is not None:
+            raise EddyError("a cell takes rows in order of time: put them in order before they are dealt out")
         reserved = [c for s in query.streams.values() for c in s.columns if c.startswith("__")]
         if reserved:
             raise EddyError(

@@ -23,7 +23,8 @@ def alone(door: Door) -> Door:
 
     @functools.wraps(door)
     def guarded(self: Any, /, *args: Any, **kwargs: Any) -> Any:
-        access, given = self._state.access, None
+        state, given = self._state, None
+        access = state.access
         signals = access.enter()
         try:
             access.take()
@@ -32,9 +33,9 @@ def alone(door: Door) -> Door:
             finally:
                 access.give()
         except BaseException:
-            leave(self._state, signals)
+            leave(state, signals)
             raise
-        return hand_over(self._state, signals, given)
+        return hand_over(state, signals, given)
 
     return cast(Door, guarded)
 
@@ -51,6 +52,8 @@ def asked(door: Door) -> Door:
 
 def check_ready(state: EngineState, what: str) -> None:
     """Refuse what cannot be done in the middle of a push, or after one that has failed half-way."""
+    if state.closed:
+        raise StateError("the engine is closed: make a new one, or load a snapshot")
     if state.broken is not None:
         raise StateError(
             f"the engine stopped in the middle of a batch ({state.broken!r}), so its state is not to be trusted: "

@@ -122,7 +122,7 @@ def hand_over(state: EngineState, signals: DeferredSignals, given: Any) -> Any:
     Handlers may use the engine. If they raise nothing, what is left of a push that stopped for them is done.
     """
     while True:
-        drawing = given if isinstance(given, Drawing) and given.interrupted else None
+        drawing = given if type(given) is Drawing and given.interrupted else None
         if signals.noted and isinstance(given, Result):
             drawing = state.drawing = Drawing(state, iter(()), [given], interrupted=True)
         try:

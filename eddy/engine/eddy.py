@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import datetime
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NoReturn, overload
 
+import pyarrow as pa
 from attrs import evolve
 
-from eddy.engine import pushing
+from eddy.engine import passing, pushing
 from eddy.engine.build import build, started, steered
 from eddy.engine.doors import alone, asked, check_ready
 from eddy.engine.options import checked, given, reloaded, thread_count
@@ -19,6 +21,7 @@ from eddy.inspect.explain import explain
 from eddy.inspect.explanation import Explanation
 from eddy.inspect.why import Inquiry
 from eddy.query.query import Query
+from eddy.reorder.disorder import Lateness
 from eddy.results.output import GroupedOutput
 from eddy.results.result import Result
 from eddy.shown import kind_of
@@ -72,6 +75,10 @@ class Eddy:
         memory: int | str | None = None,
         advise: bool = False,
         threads: int = 1,
+        lateness: Lateness | None = None,
+        late: str | None = None,
+        idle: str | float | datetime.timedelta | None = None,
+        clock: Callable[[], float] | None = None,
     ) -> None:
         options = checked(
             query,
@@ -86,6 +93,10 @@ class Eddy:
             memory=memory,
             advise=advise,
             threads=threads,
+            lateness=lateness,
+            late=late,
+            idle=idle,
+            clock=clock,
         )
         self._state = started(steered(build(options, plan)))
 
@@ -168,6 +179,55 @@ class Eddy:
             self._state.broken = error
             raise
         return pushing.and_released(self._state, self._state.output.nothing(self._state.fetch))
+
+    # -- time ------------------------------------------------------------------------------------------------------
+
+    def advance(self, ts: Any = None, *, stream: str | None = None) -> Result:
+        """Nothing older than ``ts`` comes any more, of one stream or of any: time goes on without rows.
+
+        Rows that wait and are older are processed, rows leave their windows, and what that brings and withdraws is
+        returned. With ``lateness`` and without ``ts`` the clock alone is looked at, for streams that are ``idle``.
+        """
+        return passing.advance(self._state, ts, stream)
+
+    def flush(self) -> Result:
+        """Process the rows that wait for the watermark; what comes later and is older than these is late."""
+        return passing.flush(self._state)
+
+    def late(self) -> dict[str, pa.Table]:
+        """The late rows since the last call, by stream, in the order of their arrival; for ``late="keep"``."""
+        return self._hand_out()
+
+    @alone
+    def _hand_out(self) -> dict[str, pa.Table]:
+        buffer = self._state.reorder
+        if buffer is None or buffer.disorder.late != "keep":
+            raise EddyError("late() hands out the rows that Eddy(query, lateness=..., late='keep') keeps")
+        return buffer.hand_out()
+
+    def close(self) -> Result:
+        """Flush, return these last results, and let go of all rows. The engine takes no more calls that change it.
+
+        Nothing is withdrawn. To close it again does nothing.
+        """
+        last = self._state.output.nothing(self._state.fetch) if self._state.closed else self.flush()
+        self._end()
+        return last
+
+    @alone
+    def _end(self) -> None:
+        if not self._state.closed:
+            self._state = passing.ended(self._state)
+
+    def __enter__(self) -> Eddy:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Close it; after an error, or while results are still to be drawn, without a flush."""
+        if kind is None and self._state.drawing is None:
+            self.close()
+        else:
+            self._end()
 
     # -- plans -----------------------------------------------------------------------------------------------------
 
@@ -267,15 +327,19 @@ class Eddy:
         memory: int | str | None = None,
         advise: bool | None = None,
         threads: int = 1,
+        lateness: Lateness | None = None,
+        late: str | None = None,
+        idle: str | float | datetime.timedelta | None = None,
+        clock: Callable[[], float] | None = None,
     ) -> Eddy:
         """An engine that goes on where the saved one stood, and gives exactly the results that it would have given.
 
         Composites are holes at first and fill as they are needed. ``query`` is needed only if the saved one has
-        predicates of your own (`eddy.predicate`). Plan, batch size, joins, seed, retractions and advise are the saved
-        ones unless given. Policies are not saved, only what they were called, nor are the memory budget and threads:
-        pass them again. An engine that chose its plan by itself (`policies.Auto`) goes on to do so, with the options
-        that it had, unless a plan is given here: that one stays, as in a new engine. So does one that the saved engine
-        was given, about which it was only advised, with ``advise=False``.
+        predicates of your own (`eddy.predicate`). Plan, batch size, joins, seed, retractions, advise, lateness, late
+        and idle are the saved ones unless given. Policies are not saved, only what they were called, nor are the memory
+        budget, threads and the clock: pass them again. An engine that chose its plan by itself (`policies.Auto`) goes
+        on to do so, with the options that it had, unless a plan is given here: that one stays, as in a new engine. So
+        does one that the saved engine was given, about which it was only advised, with ``advise=False``.
         Pins are kept, and so is whether the engine was frozen; the log of decisions begins anew. StateError if there is
         no snapshot to read, or not a whole one.
         """
@@ -283,6 +347,7 @@ class Eddy:
             **{"plan": plan, "routing": routing, "migration": migration, "feedback": feedback},
             **{"batch_size": batch_size, "joins": joins, "seed": seed, "retractions": retractions},
             **{"memory": memory, "advise": advise, "threads": thread_count(threads)},
+            **{"lateness": lateness, "late": late, "idle": idle, "clock": clock},
         }
         self = cls.__new__(cls)
         self._state = started(snapshot.load(path, query, options, _empty))

@@ -51,13 +51,13 @@ class Factory:
             return left_deep(connected_order(names[0], names, self.compiler.connected))
         return parse_plan(plan, names, self.compiler.connected, self.compiler.columns)
 
-    def windows(self) -> tuple[Array, Array]:
-        """Kind and parameter of each stream's window, as this engine has to see them."""
+    def windows(self) -> tuple[Array, Array, Array]:
+        """Kind, parameter and step of each stream's window, as this engine has to see them."""
         kinds, params = self.query.window_table()
         for i, name in enumerate(self.query.names):
             if self.share is not None and name in self.share.given:
                 kinds[i] = GIVEN
-        return kinds, params
+        return kinds, params, self.query.window_steps()
 
     def check(self, feedback: Feedback, plan: Any) -> None:
         """Refuse a feedback policy that cannot judge under a plan. (Differences judge nothing.)"""
@@ -102,7 +102,7 @@ class Factory:
 
     def output(self, retractions: bool) -> Output:
         """What makes results of what a batch has brought."""
-        if self.query.aggregates:
+        if self.query.grouped:
             return GroupedOutput(self.query, self.pool)
         if retractions or self.query.signed:
             return SignedOutput(self.query, self.pool)

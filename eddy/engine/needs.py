@@ -69,11 +69,13 @@ def _modules(state: EngineState) -> Iterator[str]:
         yield "eddy.fast.kernels"
     if any(of.name == STRING.name for stream in query.streams.values() for of in stream.columns.values()):
         yield from ("eddy.values.string_kernels", "eddy.values.carried_kernels", "eddy.values.object_kernels")
+    if options.disorder is not None:
+        yield "eddy.reorder.order_kernels"
     if query.residuals:
         yield from ("stairs.band_kernels", "stairs.sorted_kernels")
     if query.base is not None:
         yield from _of("eddy.difference.", "eddy.difference.chain")
-    if query.aggregates:
+    if query.grouped:
         yield from _of("eddy.aggregate.", "eddy.aggregate.groups")
     if state.output.signed:
         yield from _of("eddy.results.", "eddy.results.withdrawals")

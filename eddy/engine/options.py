@@ -11,6 +11,7 @@ from eddy.checks import bytes_of, choice, flag, seed_number, whole
 from eddy.errors import EddyError
 from eddy.migration.migrations import check_technique
 from eddy.query.query import Query
+from eddy.reorder.disorder import disorder_of
 from eddy.state import Options
 from policies import Feedback, Fixed, Jisc, Migration, NoFeedback, Routing
 
@@ -25,6 +26,7 @@ hundreds of them would take memory and time, and bring nothing."""
 DEFAULTS: dict[str, Any] = {
     **dict.fromkeys(("routing", "migration", "feedback", "memory")),
     **{"batch_size": 4096, "joins": "hash", "seed": 0, "retractions": False, "advise": False, "threads": 1},
+    **dict.fromkeys(("lateness", "late", "idle", "clock")),
 }
 """What options are where they are not given; None: there is none, or what is usual."""
 
@@ -43,6 +45,7 @@ def checked(query: Any, plan: Any = None, **given: Any) -> Options:
     technique = policy("migration", given["migration"], Migration, usual_technique(query, own, advise))
     feedback = policy("feedback", given["feedback"], Feedback, NoFeedback())
     retractions = flag("retractions", given["retractions"])
+    query = query.as_declared() if retractions else query
     check_technique(technique, query, retractions)
     return Options(
         query=query,
@@ -56,6 +59,7 @@ def checked(query: Any, plan: Any = None, **given: Any) -> Options:
         memory=None if given["memory"] is None else bytes_of(given["memory"]),
         advise=advise,
         threads=thread_count(given["threads"]),
+        disorder=disorder_of(query, *(given[name] for name in ("lateness", "late", "idle", "clock"))),
         stays=plan is not None and routing is None,
     )
 

@@ -25,7 +25,12 @@ def push(state: EngineState, batches: Mapping[str, Any], max_rows: int | None) -
     """
     signals = state.access.enter()
     try:
-        given = _push(state, batches, max_rows, signals)
+        if state.reorder is None:
+            given = push_in_order(state, batches, max_rows, signals)
+        else:
+            from eddy.engine.passing import push_unordered  # which uses this module
+
+            given = push_unordered(state, state.reorder, batches, max_rows, signals)
     except BaseException:
         leave(state, signals)
         raise
@@ -33,9 +38,10 @@ def push(state: EngineState, batches: Mapping[str, Any], max_rows: int | None) -
     return returned
 
 
-def _push(
+def push_in_order(
     state: EngineState, batches: Mapping[str, Any], max_rows: int | None, signals: DeferredSignals
 ) -> Result | Iterator[Result]:
+    """The same for a caller who has entered, and whose rows are in order of time where a window uses time."""
     access = state.access
     if max_rows is not None:
         max_rows = whole("max_rows", max_rows)

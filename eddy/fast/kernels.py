@@ -161,6 +161,7 @@ def count(push):
     ends = carray(pointer(push.ends), (2, n), np.int32)
     if push.stage == COUNTING:
         before, begun = table_at(push.before, 2, n), table_at(push.begun, 2, n)
+        floor = ints_at(push.floor, n)
         for s in range(n):
             before[0, s], before[1, s] = windows[LOW, s], windows[NEXT, s]
         mark_rows(order, windows, marks, ends)
@@ -169,7 +170,7 @@ def count(push):
             stream.behind += stream.here
             stream.here = windows[NEXT, s] - before[1, s]
             if start == push.first:
-                begun[0, s], begun[1, s] = before[0, s], before[1, s]
+                begun[0, s], begun[1, s], floor[s] = before[0, s], before[1, s], np.int32(before[0, s])
         push.stage = TIMING
     if push.timed:
         rings = longs_at(push.window_times, push.window_slots)

@@ -39,6 +39,7 @@ PUSH = np.dtype(
         ("ends", LONG),  # [2, streams]: the marks before the portion and after it
         ("before", LONG),  # [2, streams]: low-water rows and next rows before the portion
         ("begun", LONG),  # the same before the segment
+        ("floor", LONG),  # [streams]: low-water rows before the segment, 32 bits
         # The plan.
         (
             "sequence",

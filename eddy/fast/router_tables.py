@@ -8,6 +8,7 @@ import numpy as np
 
 from eddy.fast import kernels, layout
 from eddy.fast.tables import PushTables
+from eddy.intake.lowwater_kernels import LOW, NEXT
 from eddy.router.router import Router
 from eddy.router.sequence import KernelSequence
 
@@ -24,6 +25,7 @@ class RouterTables(PushTables):
         self._key_columns = np.array([self._keys[s][key.classes[0]] for s, key in sequence.leaves], np.int64)
         self._tell(key_columns=self._key_columns)
         self._push.sequence = sequence.address
+        self._standing = self._lowwater.table[NEXT : LOW + 1]
 
     def fits(self) -> bool:
         return super().fits() and self._sequence.fits()
@@ -33,7 +35,8 @@ class RouterTables(PushTables):
         return self.admit(handles, columns, now)
 
     def begun(self) -> tuple[list[int], list[int]]:
-        return self._lowwater.lows.tolist(), self._lowwater.counts.tolist()  # it is counted by `finish`
+        counts, lows = self._standing.tolist()  # it is counted by `finish`
+        return lows, counts
 
     def finish(self, ring: int) -> bool:
         self._watch_windows()
@@ -53,8 +56,8 @@ class RouterTables(PushTables):
 
     def _taken(self, stop: int) -> None:
         """The router has taken in the events of the segment, up to ``stop``."""
-        floor, counts = self.before[:1].astype(np.int32), self._lowwater.counts.copy()
-        self._router.taken(floor, self._marks[self.first : stop], counts, self.portions(stop))
+        counts = self._standing[0].copy()
+        self._router.taken(self._floor, self._marks[self.first : stop], counts, self.portions(stop))
 
     def cut(self) -> int:
         stop = self.done

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import partial
 from operator import itemgetter
+from struct import Struct
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -62,6 +64,8 @@ class PushTables(ABC):
             self._keys.append({c: len(columns) + names.index(member) for c, member in own})
             columns += [(id(kind.direct), 0, 0) for kind in stream.columns.values()]
         self._columns, self._given = np.array(columns, layout.COLUMN), np.zeros(len(columns), np.int64)
+        self._give = partial(Struct(f"{len(columns)}q").pack_into, self._given.data, 0)
+        """Writes handles into ``_given``: in half the time that an assignment takes."""
         self.order, self._places = np.empty(0, np.int32), np.empty(0, np.int32)
         self.times: NDArray[np.int64] | None = None
         """Stream and time of each event; None: no window uses time."""
@@ -69,7 +73,7 @@ class PushTables(ABC):
         """The windows' arrays, which are asked for with the first batch."""
         self.before, self._before = np.empty((2, n), np.int64), np.empty((2, n), np.int64)
         """Low-water rows, and next rows, before the batch, and before a portion of it: when it is counted."""
-        self._ends = np.empty((2, n), np.int32)
+        self._ends, self._floor = np.empty((2, n), np.int32), np.empty((1, n), np.int32)
         self._parts_used = np.empty(n, TIMED_PART)
         """The streams that have rows in a batch."""
         self.events = self._largest = self._batches = 0
@@ -94,6 +98,7 @@ class PushTables(ABC):
             begun=self.before,
             before=self._before,
             ends=self._ends,
+            floor=self._floor,
             parts=self._parts_used,
         )
         self._widen(min(state.options.batch_size, LARGEST))
@@ -188,7 +193,8 @@ class PushTables(ABC):
 
         ``columns`` are those that the handles are of, by stream.
         """
-        self._given[:], self._kept = handles, columns
+        self._give(*handles)
+        self._kept = columns
         self._push.now = EARLIEST if now is None else now
         self.events = kernels.admit(self._address, NDARRAY)
         if self.events == layout.CROWDED and self._crowded():
@@ -198,11 +204,9 @@ class PushTables(ABC):
     def make_room(self, oldest: list[int]) -> None:
         """Let the payload take the batch in; rows below ``oldest`` may be forgotten."""
         moved = False
-        for payload, low, n, version in zip(
-            self._payloads, oldest, self._rows.tolist(), self._versions, strict=True
-        ):
-            payload.reserve_plain(low, n)
-            moved |= payload.version != version
+        for payload, low, n in zip(self._payloads, oldest, self._rows.tolist(), strict=True):
+            if (n or low > payload.low) and payload.reserve_plain(low, n):
+                moved = True
         if moved:
             self._place()
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from stairs import Stair
 from stairs.feedback.waiting_kernels import list_live
 from stairs.layout import BASE, FIRST_AGE, LAST_AGE, LOW, TAIL, WAITING
-from stairs.ring import power_of_two
+from stairs.ring import SMALLEST, power_of_two
 
 Rows = NDArray[np.int32]
 """The low 32 bits of row numbers, a column for each stream."""
@@ -16,6 +16,9 @@ Rows = NDArray[np.int32]
 
 class Blacklist(Stair):
     """A STAIR of what waits: dead entries go by themselves, as in any other, and rows alike in key share a chain."""
+
+    fullest = 0.9
+    """What waits is looked at far less often than composites are."""
 
     def __init__(self, name: str, streams: tuple[int, ...]) -> None:
         super().__init__(name, streams, 1, composite=True)
@@ -34,6 +37,12 @@ class Blacklist(Stair):
         wanted = self.tail - self.low + count
         if wanted > self.capacity:
             self.resize(power_of_two(wanted))
+
+    def give_back(self) -> None:
+        """Give memory back, if nothing waits: nothing is going to for some time."""
+        if self.waiting == 0 and self.capacity > SMALLEST:
+            self._forget_if_empty()
+            self.resize(SMALLEST)
 
     def wake_all(self, marks: NDArray[np.int32]) -> Rows:
         """All live rows that wait; they wait no longer."""

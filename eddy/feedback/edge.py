@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from attrs import define, field
@@ -43,6 +43,8 @@ def counter(name: str, text: str) -> property:
 class Edge:
     """Entries of one node wait for entries of another, with which they meet higher up."""
 
+    pairs: ClassVar[bool] = False
+    """Whether it leaves out pairs, where others let entries wait."""
     streams: Streams
     opposite: Streams
     classes: tuple[int, ...]
@@ -94,6 +96,7 @@ class Edge:
         if batches:
             self.record.awake = 0
             self.presence.forget()
+            self.blacklist.give_back()
 
     def get_up(self) -> None:
         """It has rested."""

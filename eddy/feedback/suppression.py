@@ -13,6 +13,7 @@ there is, and nothing is there twice. A key is noted for two turns of the window
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 from attrs import define, evolve, field
@@ -25,13 +26,17 @@ from eddy.tracks.binding import Hop
 from eddy.tracks.prober import Prober
 from stairs import Ring, Stair
 from stairs.feedback.recipe_kernels import read_by
+from stairs.feedback.restoring_kernels import chain, choose
 from stairs.feedback.suppression_kernels import flag_noted_at
 from stairs.feedback.waiting_kernels import append_entries
 from stairs.hole_kernels import unlink
-from stairs.key_kernels import mix_into
-from stairs.layout import KEY_HIGH, KEY_LOW, LOW, ROWS
+from stairs.layout import KEY_HIGH, KEY_LOW, LOW, ROWS, USUAL
+from stairs.ring import power_of_two
 
 Longs = NDArray[np.int64]
+
+NO_KEYS: Longs = np.empty(0, np.int64)
+"""In place of keys: entries come with those they have."""
 
 
 @define(eq=False)
@@ -51,22 +56,16 @@ class Side:
         """The entries from before the batch that have one of the ``wanted`` parts: their rows, and the keys by which
         they meet the other side, each mixed with that of ``keys`` which belongs to the part. An entry comes once for
         each key; but only once, and with the key it has, where the other side is not found by a key."""
-        events = self.source.state[2]
-        low, tail, base = self.source.low, self.source.tail, self.source.base
-        linked = self.source.linked(low, tail)
-        # What has come back in this batch counts as older; rows that did so have the numbers they had.
-        linked[base - low :] &= False if self.source.leaf else events[: tail - base] < 0
-        ids = np.arange(low, tail)[linked]
-        parts, order = keys_of(self.own, rows_of(self.source, ids)), np.argsort(wanted)
-        wanted = wanted[order]
-        first, last = np.searchsorted(wanted, parts), np.searchsorted(wanted, parts, "right")
-        counts = last - first if self.hop.theta is None else np.minimum(last - first, 1)
-        places = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-        which, ids = order[np.repeat(first, counts) + places], np.repeat(ids, counts)
-        own = own_keys(self.source, ids)
-        if self.hop.theta is None:
-            mix_into(own, keys[which])
-        return rows_of(self.source, ids), own
+        keys = keys if self.hop.theta is None else NO_KEYS
+        heads, nexts = np.empty(power_of_two(2 * len(wanted)), np.int32), np.empty(len(wanted), np.int32)
+        chain(wanted, heads, nexts)
+        room, found = -1, self.source.tail - self.source.low
+        while found > room:
+            room = found
+            rows, own = np.empty((room, self.source.components), np.int32), np.empty(room, np.int64)
+            tables = self.own, wanted, keys, heads, nexts, rows, own
+            found = choose(self.source.state, self.source.leaf, *tables)
+        return rows[:found], own[:found]
 
 
 @define(eq=False)
@@ -74,6 +73,7 @@ class Suppression(Edge):
     """Pairs that a join makes are not stored while nothing that they meet next has their key. The blacklist has the
     keys that are noted, as entries without components."""
 
+    pairs: ClassVar[bool] = True
     sides: Sequence[Side] = field(kw_only=True)
     stair: Stair = field(kw_only=True)
     """Where pairs are stored that are not suppressed."""
@@ -98,6 +98,12 @@ class Suppression(Edge):
         """Pairs are judged unless it rests. While some STAIR has holes nothing is: to fill one would make them."""
         self.record.sure, self.record.awake = whole, whole and self.resting == 0
 
+    def rest(self, batches: int) -> None:
+        """Suppress no more pairs for as many ``batches``: the STAIR must have room for them when the next begins."""
+        if batches:
+            self.stair.meta[USUAL] += self.failed // max(1, self.batches)
+        super().rest(batches)
+
     def begin(self, lows: Longs, counts: Longs) -> None:
         """A batch begins: keys are forgotten under which only pairs were suppressed that are dead by now."""
         streams, noted = self.stair.streams, self.blacklist
@@ -112,7 +118,7 @@ class Suppression(Edge):
         flag_noted_at(self.address, keys_of(self.presence.wanted, rows), flags)
         return rows[flags.view(np.bool_)]
 
-    def pairs(self, ids: Longs, prober: Prober, past: Marks) -> tuple[Keys, Rows]:
+    def restorable(self, ids: Longs, prober: Prober, past: Marks) -> tuple[Keys, Rows]:
         """The keys of these entries of what pairs meet next, and all pairs from before the batch that have one of them.
 
         ``past``: by these marks nothing that has come with the batch is live.

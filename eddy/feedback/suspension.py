@@ -218,6 +218,7 @@ class Suspension:
         for unit, edge in self._restraint.consider(self.units, lows, counts):
             count = max(RELEASED, edge.blacklist.waiting // PART)
             self.visits.judge_anew(unit, edge.wake_some(floor[0], count))
+            edge.blacklist.give_back()
         self._since += 1
         if self._new > self._enough:
             due = self._since >= SELDOM and self.visits.whole

@@ -24,7 +24,7 @@ from stairs.ring import power_of_two
 ROW = 0.05
 """What it takes to make a row known to others, where all else that is done for an event takes 1."""
 
-FOUND = 0.5
+FOUND = 0.75
 """Of what a composite takes, the part that it takes to find the match, also where it is not stored."""
 
 STEADY = 32_768

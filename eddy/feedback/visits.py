@@ -91,8 +91,13 @@ class Visits:
             if unit.stair is not None and unit.suppression is not None
         }
         self._suppressed = np.array(
-            [(stair.address, edge.address) for stair, edge in self._suppressions.items()], np.int64
-        ).reshape(-1, 2)
+            [
+                (unit.stair.address, unit.suppression.address, unit.address)
+                for unit in units
+                if unit.stair is not None and unit.suppression is not None
+            ],
+            np.int64,
+        ).reshape(-1, 3)
         self._work.suppressions = self._suppressed.ctypes.data
         self._work.suppression_count = len(self._suppressed)
         lists = [edge.blacklist for edge in self._edges]
@@ -365,7 +370,7 @@ class Visits:
         if count < 0:
             return self._make_space(int(self._work.entered))
         past = np.vstack((self._now, self._moment.newest.astype(np.int32)))
-        keys, rows = suppression.pairs(self._wishes[:count], self._prober, past)
+        keys, rows = suppression.restorable(self._wishes[:count], self._prober, past)
         for edge in unit.edges:
             unit.resumed += suppression.take_out(edge.blacklist, keys)
         unit.suspended += len(rows)

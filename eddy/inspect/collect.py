@@ -29,7 +29,9 @@ def statistics_of(state: EngineState, at: NDArray[np.int64] | None = None) -> St
     marks = at.astype(np.int32)
     lows, counts = lowwater.lows.tolist(), lowwater.counts.tolist()
     streams = tuple(
-        StreamStatistics(s.name, counts[i] - state.first_row, counts[i] - lows[i], s.nbytes)
+        StreamStatistics(
+            s.name, counts[i] - state.first_row, counts[i] - lows[i], s.nbytes, *_disorder(state, i)
+        )
         for i, s in enumerate(state.streams)
     )
     if state.executor.shards:
@@ -61,9 +63,19 @@ def statistics_of(state: EngineState, at: NDArray[np.int64] | None = None) -> St
         history=state.changes.history,
         feedback=feedback,
         fault=state.faults.waiting,
+        fallbacks=state.changes.fallbacks,
         probed=state.executor.probed,
+        matched=state.executor.matches_made,
         candidates=candidates,
     )
+
+
+def _disorder(state: EngineState, stream: int) -> tuple[int, int]:
+    """Rows of a stream that wait for the watermark, and those that were late."""
+    buffer = state.reorder
+    if buffer is None or stream not in buffer.waiting:
+        return 0, 0
+    return len(buffer.waiting[stream]), buffer.late_counts[stream]
 
 
 def bytes_held(state: EngineState) -> int:
@@ -77,6 +89,7 @@ def bytes_held(state: EngineState) -> int:
         + state.output.nbytes
         + state.changes.nbytes
         + (0 if state.fast_path is None else state.fast_path.nbytes)
+        + (0 if state.reorder is None else state.reorder.nbytes)
     )
 
 

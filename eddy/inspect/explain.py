@@ -106,8 +106,15 @@ def _node(
 
 def _stream(query: Query, stream: StreamStatistics) -> str:
     declared = query.streams[stream.name]
-    window = "static" if declared.static else declared.window
-    return f"{stream.name} {window}: {stream.live:,} live of {stream.rows:,} rows, {_size(stream.bytes)}"
+    window = "static" if declared.static else str(declared.window)
+    if stream.name in query.followed:
+        window += " by predicates"
+    elif stream.name in query.allowed and declared.window != query.allowed[stream.name]:
+        window += f" ({query.allowed[stream.name]} by predicates)"
+    waiting = f", {stream.waiting:,} waiting" if stream.waiting else ""
+    late = f", {stream.late:,} late" if stream.late else ""
+    rows = f"{stream.live:,} live of {stream.rows:,} rows{waiting}{late}"
+    return f"{stream.name} {window}: {rows}, {_size(stream.bytes)}"
 
 
 def _edges(edges: Sequence[EdgeStatistics]) -> list[str]:

@@ -8,7 +8,7 @@ from attrs import define, field
 
 from eddy.inspect.evidence import Evidence
 from eddy.inspect.history import History, Stretch
-from eddy.intake.lowwater_kernels import RANGE, ROWS, TUMBLING_ROWS, UNBOUNDED
+from eddy.intake.lowwater_kernels import RANGE, ROWS, SLIDING, TUMBLING_ROWS, UNBOUNDED
 from eddy.query.query import Query
 
 LONG_AGO = -(1 << 62)
@@ -40,10 +40,12 @@ class Lifetimes:
     evidence: Evidence
     _kinds: list[int] = field(init=False)
     _params: list[int] = field(init=False)
+    _steps: list[int] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         kinds, params = self.query.window_table()
         self._kinds, self._params = kinds.tolist(), params.tolist()
+        self._steps = self.query.window_steps().tolist()
 
     @property
     def before(self) -> Span:
@@ -70,7 +72,11 @@ class Lifetimes:
         time = self.time(stream, row)
         if time is None:
             return Span(*self.history.passing(stream, row) or self.before)
-        last = time + size if kind == RANGE else time // size * size + size - 1
+        if kind == SLIDING:
+            step = self._steps[stream]
+            last = (time + size) // step * step + step - 1
+        else:
+            last = time + size if kind == RANGE else time // size * size + size - 1
         event = self.history.first_later(last)
         return Span(event, event)
 

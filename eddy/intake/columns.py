@@ -34,8 +34,8 @@ def normalise(
 
     Columns of strings that are named in `coded` stay coded by a dictionary if they come so.
 
-    Raises BatchError, and has changed nothing, if the columns are not exactly those declared, differ in
-    length, hold a value that does not fit, or lack a time.
+    Columns that are not declared are passed over, unless the stream is strict. Raises BatchError, and has changed
+    nothing, if a column is missing, if they differ in length, hold a value that does not fit, or lack a time.
     """
     if type(batch) is not dict:
         batch = _mapping(name, batch)
@@ -53,6 +53,9 @@ def normalise(
             columns[column] = Column(values, None)
         elif values is None:
             raise _mismatch(name, stream, batch)
+        elif type(values) is Column:  # of the reorder buffer, which has checked it
+            size = len(values.values)
+            columns[column] = values
         else:
             found = _column(kind, values, column in coded)
             if found is None:
@@ -63,7 +66,7 @@ def normalise(
             if n >= 0:
                 raise _ragged(name, batch)
             n = size
-    if len(batch) != len(columns):
+    if stream.strict and len(batch) != len(columns):
         raise _mismatch(name, stream, batch)
     if stream.time is not None:
         valid = columns[stream.time].valid
@@ -93,7 +96,7 @@ def plain_columns(name: str, stream: Stream, batch: Any) -> list[Array] | None:
             batch = _mapping(name, batch)
         except BatchError:
             return None
-    if len(batch) != len(stream.columns):
+    if len(batch) != len(stream.columns) and (stream.strict or len(batch) < len(stream.columns)):
         return None
     arrays = []
     for column, kind in stream.columns.items():
@@ -185,13 +188,14 @@ def _mismatch(name: str, stream: Stream, batch: Mapping[Any, Any]) -> BatchError
             problems.append(f"column {column!r} is missing{meant}")
         elif batch[column] is None:
             problems.append(f"column {column!r} is None; give an array, with None where a value is NULL")
-    for column in batch:
+    for column in batch if stream.strict else ():
         if column not in stream.columns:
             near = difflib.get_close_matches(str(column), list(stream.columns), 1)
             meant = f" (did you mean {near[0]!r}?)" if near else ""
             problems.append(f"column {column!r} is unknown{meant}")
     declared = ", ".join(stream.columns)
-    return BatchError(f"stream {name}: {'; '.join(problems)}; give exactly the columns {declared}")
+    exactly = "exactly " if stream.strict else ""
+    return BatchError(f"stream {name}: {'; '.join(problems)}; give {exactly}the columns {declared}")
 
 
 def _ragged(name: str, batch: Mapping[str, Any]) -> BatchError:

@@ -196,7 +196,7 @@ class Intake:
             raise OrderError(
                 f"time goes back: the batch starts at {self._when(times[0])}, but an event at {self._when(self.now)} "
                 "was already pushed",
-                ". A query with time windows needs its batches in order of time: "
+                f". {self._why_in_order()} needs its batches in order of time: "
                 "push the streams together with push_all",
             )
         parts = [
@@ -208,6 +208,16 @@ class Intake:
         if self._static:
             parts.sort(key=lambda part: part.stream)
         return Arrivals(streams, times, tuple(parts), _given(given, events))
+
+    def _why_in_order(self) -> str:
+        """What it is that needs the order of time."""
+        if not self.query.followed:
+            return "A query with time windows"
+        names = ", ".join(sorted(self.query.followed))
+        return (
+            f"A query whose predicates bound times, so that rows of {names} are kept for as long only (declare "
+            "Unbounded() to keep them for ever),"
+        )
 
     def _column_of(self, name: str) -> str:
         """What to do with a name that is no stream's but a column's; nothing if it is not."""
@@ -398,9 +408,9 @@ def stored_columns(query: Query, tested: bool = False) -> dict[str, set[str]]:
 def carried_columns(query: Query) -> set[tuple[str, str]]:
     """The columns of strings, by stream and name, that nobody compares: they are shown in results, and that is all."""
     shown = {(output.stream, output.column) for output in query.select}
-    compared = {(output.stream, output.column) for output in query.group_by}
+    compared = {pair for output in query.group_by for pair in output.expression.columns}
     for aggregate in query.aggregates:
-        compared.update((argument.stream, argument.column) for argument in aggregate.arguments)
+        compared.update(pair for argument in aggregate.arguments for pair in argument.columns)
     for expression in (*query.filters.values(), *query.predicates):
         compared |= expression.columns
     for residual in query.residuals:

@@ -35,7 +35,8 @@ class LowWater:
 
     Every kind of window comes down to one number per event and stream, the first row that is live once the
     event is counted: count - n for `Rows(n)`, the first row of the current pane for `Tumbling`, the first
-    row with ts >= now - w for `Range(w)`, where `now` is the time of the event, whichever stream it is of.
+    row with ts >= now - w for `Range(w)`, where `now` is the time of the event, whichever stream it is of; for
+    `Sliding(w, every=s)` that is the last multiple of s.
     A mark never goes down.
 
     Rows are numbered from `first_row` in every stream, with 64 bits; panes of rows are counted from there.
@@ -49,13 +50,16 @@ class LowWater:
     _rings: Int64s = field(repr=False)
     _marks: Int32s = field(repr=False)
 
-    def __init__(self, kinds: Int64s, params: Int64s, first_row: int = 0) -> None:
+    def __init__(
+        self, kinds: Int64s, params: Int64s, steps: Int64s | None = None, first_row: int = 0
+    ) -> None:
         n = len(kinds)
         self._table = np.zeros((kernels.FIELDS, n), np.int64)
         self._table[kernels.KIND] = kinds
         self._table[kernels.PARAM] = params
+        self._table[kernels.STEP] = 0 if steps is None else steps
         self._table[kernels.ORIGIN : kernels.LOW + 1] = first_row
-        timed = np.isin(kinds, (kernels.RANGE, kernels.TUMBLING_TIME))
+        timed = np.isin(kinds, (kernels.RANGE, kernels.TUMBLING_TIME, kernels.SLIDING))
         given = kinds == kernels.GIVEN
         self._timed, self._given = bool(timed.any()), bool(given.any())
         self._table[kernels.SIZE] = np.where(timed | given, _SMALLEST_RING, 0)

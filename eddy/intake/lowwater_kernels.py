@@ -11,20 +11,18 @@ from numba import uint64
 from eddy.intake.lowwater_lanes import mark_streams
 from stairs.kernel import kernel, part
 
-UNBOUNDED, ROWS, RANGE, TUMBLING_ROWS, TUMBLING_TIME, GIVEN = range(6)
+UNBOUNDED, ROWS, RANGE, TUMBLING_ROWS, TUMBLING_TIME, GIVEN, SLIDING = range(7)
 
-KIND, PARAM, ORIGIN, BEFORE, NEXT, LOW, RING, SIZE, LARGE = range(9)
+KIND, PARAM, ORIGIN, BEFORE, NEXT, LOW, RING, SIZE, LARGE, STEP = range(10)
 """Kind and parameter of the window, first row ever, next row before and after the batch, low-water row,
 where the stream's ring of times starts, its size (a power of two, or 0), and for how many batches in a row an eighth of
-it was enough."""
-FIELDS = LARGE + 1
+it was enough; by how much the window moves at a time, if it is a sliding one."""
+FIELDS = STEP + 1
 PATIENCE = 64
 """Batches after which a ring that is too large has the wrong size: batches may be large and small by turns."""
 
 # More negative than any batch is long: a window that cannot be left within this batch.
 _NEVER = -(2**30)
-# From so many streams on, they are counted in the lanes of a register.
-_MANY = 4
 
 
 @kernel("void(int32[::1], int64[:, ::1], int32[:, ::1], int32[:, ::1])", makes_arrays=True)
@@ -40,7 +38,6 @@ def mark_rows(streams, table, marks, ends):
     """
     m = streams.shape[0]
     n = table.shape[1]
-    zero = np.int32(0)
     deficit = np.full(n, _NEVER, np.int32)
     for c in range(n):
         table[BEFORE, c] = table[NEXT, c]
@@ -48,19 +45,13 @@ def mark_rows(streams, table, marks, ends):
         if table[KIND, c] == ROWS:
             deficit[c] = max(table[NEXT, c] - table[LOW, c] - table[PARAM, c], _NEVER)
         table[NEXT, c] -= deficit[c]
-    if n >= _MANY:
+    if n > 1:
         before = deficit.copy()
         mark_streams(streams, before, ends[0], marks, deficit)
     else:
-        flat = marks.reshape(m * n)
-        for c in range(n):
-            # Indexed without a sign, which spares the test for an index from the end.
-            d, base, own, at = deficit[c], ends[0, c], np.int32(c), uint64(c)
-            for i in range(m):
-                d = np.int32(d + np.int32(streams[i] == own))
-                flat[at] = base + max(d, zero)
-                at += uint64(n)
-            deficit[c] = d
+        for i in range(m):  # each of them is of the only stream
+            deficit[0] += np.int32(1)
+            marks[i, 0] = ends[0, 0] + max(deficit[0], np.int32(0))
     for c in range(n):
         table[NEXT, c] += deficit[c]
         if table[KIND, c] == ROWS:
@@ -105,7 +96,10 @@ def mark_times(streams, times, table, rings, marks, ends):
     for c in range(n):
         if table[SIZE, c] == 0 or table[KIND, c] == GIVEN:
             continue
-        tumbling, width = table[KIND, c] == TUMBLING_TIME, table[PARAM, c]
+        kind, width, back = table[KIND, c], table[PARAM, c], 0
+        stepwise = kind == TUMBLING_TIME or kind == SLIDING
+        if kind == SLIDING:
+            width, back = table[STEP, c], table[PARAM, c]
         row, low, one = uint64(table[BEFORE, c]), uint64(table[LOW, c]), uint64(1)
         ring = rings[table[RING, c] : table[RING, c] + table[SIZE, c]]
         mask, own = uint64(table[SIZE, c] - 1), np.int32(c)
@@ -114,11 +108,12 @@ def mark_times(streams, times, table, rings, marks, ends):
             now = times[i]
             ring[row & mask] = now
             row += uint64(streams[i] == own)
-            if not tumbling:
+            if not stepwise:
                 cutoff = now - width if now >= oldest + width else oldest
             elif now > pane_last or i == 0:
                 into = now % width  # from 0 to width - 1, for negative times too
                 cutoff = now - into if now >= oldest + into else oldest
+                cutoff = cutoff - back if cutoff >= oldest + back else oldest
                 pane_last = now + (width - 1 - into) if now <= newest - (width - 1 - into) else newest
             low += uint64(ring[low & mask] < cutoff)  # mostly one row or none leaves, and nobody knows which
             while ring[low & mask] < cutoff:

@@ -11,8 +11,6 @@ from numba.extending import intrinsic
 
 from stairs.kernel import kernel
 
-"""One stamp for these files: the kernels of one contain those of the other."""
-
 I32 = ir.IntType(32)
 
 
@@ -63,26 +61,29 @@ def _counting(lanes: int) -> Any:
     return count
 
 
-_count8, _count4 = _counting(8), _counting(4)
+_count8, _count4, _count3, _count2 = map(_counting, (8, 4, 3, 2))
 INTS = int32[::1]
 
 
 @kernel(types.void(INTS, INTS, INTS, int32[:, ::1], INTS))
 def mark_streams(streams, deficits, base, marks, counted):
-    """Mark all streams, at least four, as if their windows depended on counts alone.
+    """Mark all streams, at least two, as if their windows depended on counts alone.
 
     A row of stream s raises its deficit by one; its mark is its base and what the deficit has above zero. `counted`
     receives the deficits after the batch.
     """
-    n = base.shape[0]
-    lanes = int64(8 if n >= 8 else 4)
-    first = int64(0)
-    while first < n:
-        at = min(
-            first, n - lanes
-        )  # the last step reaches back, and counts some streams twice, from the same start
-        if n >= 8:
-            _count8(streams, deficits, base, marks, counted, at)
-        else:
-            _count4(streams, deficits, base, marks, counted, at)
-        first += lanes
+    n, first = base.shape[0], int64(0)
+    if n == 2:
+        _count2(streams, deficits, base, marks, counted, first)
+    elif n == 3:
+        _count3(streams, deficits, base, marks, counted, first)
+    else:
+        lanes = int64(8 if n >= 8 else 4)
+        while first < n:
+            # The last step reaches back, and counts some streams twice, from the same start.
+            at = min(first, n - lanes)
+            if n >= 8:
+                _count8(streams, deficits, base, marks, counted, at)
+            else:
+                _count4(streams, deficits, base, marks, counted, at)
+            first += lanes

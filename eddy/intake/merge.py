@@ -9,6 +9,7 @@ from numba import carray
 from stairs.kernel import kernel
 from stairs.lowlevel import struct
 from stairs.lowlevel.address import data_of, pointer
+from stairs.lowlevel.flat import get, put
 from stairs.lowlevel.struct import LONG
 
 TIMED_PART = np.dtype(
@@ -108,7 +109,8 @@ def number(parts, streams, events):
 
     Feeds often have the event's number for a time. Then its place is known without sorting. The times are the caller's
     own arrays, which another thread may be writing to: whatever is read, no place is outside, and the places of
-    a part's rows ascend.
+    a part's rows ascend. So these are written to ``events`` first, and looked at there. No loop has a way out, so that
+    all but the one over ``streams`` are vectorised.
     """
     total, low, high = streams.shape[0], np.iinfo(np.int64).max, np.iinfo(np.int64).min
     for s in range(parts.shape[0]):
@@ -116,24 +118,26 @@ def number(parts, streams, events):
         low, high = min(low, own[0]), max(high, own[-1])
     if np.uint64(high) - np.uint64(low) != np.uint64(total - 1):
         return False
-    streams[:] = -1
-    start, ascend = 0, True
+    for i in range(total):
+        streams[i] = -1
+    start, fault = 0, False
     for s in range(parts.shape[0]):
         own = carray(pointer(data_of(parts[s].times)), (parts[s].rows,), np.int64)
-        stream, before = np.int32(parts[s].stream), np.int64(-1)
+        stop, stream = start + own.shape[0], np.int32(parts[s].stream)
         for i in range(own.shape[0]):
-            place = np.uint64(own[i] - low)
-            if place >= np.uint64(total):
-                return False
-            ascend &= np.int64(place) > before
-            before = np.int64(place)
-            events[start + i] = np.int32(place)
-            streams[place] = stream
-        start += own.shape[0]
-    vacant = not ascend
+            place = np.uint64(own[i]) - np.uint64(low)
+            fault |= place >= np.uint64(total)
+            put(events, start + i, np.int32(place))
+        for i in range(start + 1, stop):
+            fault |= get(events, i) <= get(events, i - 1)
+        if fault:
+            return False
+        for i in range(start, stop):
+            put(streams, np.int64(get(events, i)), stream)
+        start = stop
     for i in range(total):
-        vacant |= streams[i] < 0
-    return not vacant
+        fault |= streams[i] < 0
+    return not fault
 
 
 @kernel(nb.int64(_parts, nb.int32[::1], nb.int32[::1], nb.int64[::1]), makes_arrays=True)
@@ -143,12 +147,12 @@ def arrange(parts, streams, events, merged):
     What is merged is a copy, and is checked again: another thread may be writing to the caller's arrays.
     `merged` receives the times in their new order, unless it is empty.
     """
-    for s in range(parts.shape[0]):
-        if goes_back(carray(pointer(data_of(parts[s].times)), (parts[s].rows,), np.int64)):
-            return s
     numbered = number(parts, streams, events)
     if numbered and merged.shape[0] == 0:
         return -1
+    for s in range(0 if numbered else parts.shape[0]):
+        if goes_back(carray(pointer(data_of(parts[s].times)), (parts[s].rows,), np.int64)):
+            return s
     times = np.empty(streams.shape[0], np.int64)
     offsets = np.zeros(parts.shape[0] + 1, np.int64)
     for s in range(parts.shape[0]):

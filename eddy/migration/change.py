@@ -108,21 +108,33 @@ class Change:
     def fork(self, held: bool) -> None:
         self._track = self._router.tracks[-1]
         if self._role is not None:
-            self.finish()  # two plans in one cannot be the older track
+            self._fall_back("tracks")  # two plans in one cannot be the older track
             return
         fork(self._joins, self.plan, self._rows.counts, held)
 
     def split(self, sharing: bool) -> None:
         overlapping = self._role
         if self.running and (overlapping is None or self.boxed is not None or self.incomplete):
-            self.finish()  # a plan with holes, or on several tracks, cannot make what another lacks
+            # A plan with holes, or on several tracks, cannot make what another lacks.
+            self._fall_back("holes" if self.incomplete else "tracks")
             return
         before = self._router.every_stair
-        if split(self._joins, self.plan, self._rows.counts, sharing):
+        outcome = split(self._joins, self.plan, self._rows.counts, sharing)
+        if outcome == "split":
             self._left = 0 if overlapping is None else overlapping.turn
             kept = {id(stair) for stair in self._router.every_stair}
             self.dropped += [stair for stair in before if id(stair) not in kept]
+        elif outcome != "whole":
+            self._fall_back(outcome, lazily=overlapping is None)
         elif overlapping is None:
+            self.shift()
+        else:
+            self.finish()
+
+    def _fall_back(self, reason: str, lazily: bool = False) -> None:
+        """Do without two plans: what the new one lacks is computed at once, or is holes to begin with."""
+        self.chronicle.fallback = reason
+        if lazily:
             self.shift()
         else:
             self.finish()

@@ -81,6 +81,11 @@ class PlanChanges(ABC):
     def history(self) -> tuple[MigrationStatistics, ...]:
         """The last changes, oldest first."""
 
+    @property
+    @abstractmethod
+    def fallbacks(self) -> int:
+        """Changes so far in which plans could not run side by side."""
+
     @abstractmethod
     def codes_in_use(self) -> Iterator[Array]:
         """String codes that black boxes need."""

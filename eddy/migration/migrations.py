@@ -39,7 +39,7 @@ def check_technique(technique: Migration, query: Query, retractions: bool) -> No
             f"{name} cannot migrate a set difference: it tells results apart by their old and new rows, but here "
             "they depend on rows that are not in them. Use Jisc, MovingState, EagerStairs, Gms, Gpt or Ghm"
         )
-    if technique.holds and (retractions or query.aggregates):
+    if technique.holds and (retractions or query.grouped):
         raise EddyError(
             f'{name}(order="pt") holds results back, so they could be withdrawn before they are given: '
             'use order="max" with retractions and aggregates'
@@ -55,6 +55,7 @@ class Migrations(PlanChanges):
         """Under way, oldest first."""
         self._log: deque[MigrationStatistics] = deque(maxlen=LOGGED)
         self._held = HeldResults(state.query)
+        self._fallbacks = 0
         self._technique = Technique(state.options.migration, state.faults)
 
     @property
@@ -88,6 +89,11 @@ class Migrations(PlanChanges):
         """The last changes, oldest first."""
         return (*self._log, *(change.chronicle.statistics() for change in self._changes))
 
+    @property
+    def fallbacks(self) -> int:
+        """Changes so far in which plans could not run side by side."""
+        return self._fallbacks
+
     def check_none_held(self) -> None:
         """Refuse to go on where results would be lost."""
         if self._held:
@@ -116,6 +122,7 @@ class Migrations(PlanChanges):
             if self._router.tracks is not tracks:
                 state.broken = error
             raise
+        self._fallbacks += change.chronicle.fallback is not None
         for other in self._changes[:-1]:
             other.boxed = None  # a black box for a plan that nobody wants any more
         return lambda: change.chronicle.seconds

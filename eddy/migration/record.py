@@ -29,6 +29,8 @@ class Chronicle:
     ended: int | None = field(default=None, init=False)
     seconds: float = field(default=0.0, init=False)
     """Time spent in the calls of the technique."""
+    fallback: str | None = field(default=None, init=False)
+    """Why the plans could not run side by side."""
     demoted: int = field(default=0, init=False)
     """Composites that the technique has taken apart."""
     promoted: int = field(default=0, init=False)
@@ -132,6 +134,7 @@ class Chronicle:
             entries_promoted=self.promoted,
             predicted=self.predicted,
             evaluations=so_far - before + self._boxed_evaluated,
+            fallback=self.fallback,
         )
 
 

@@ -8,6 +8,8 @@ Both may be begun again before that, any number of times.
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 from attrs import evolve
 from numpy.typing import NDArray
@@ -21,6 +23,10 @@ from eddy.tracks.role import ORDINARY, Role
 from eddy.tracks.track import Track
 from eddy.tracks.tracks import Tracks, or_leave
 from stairs import Ring, Stair
+
+Split = Literal["split", "whole", "orderings", "entries"]
+"""What has come of `split`: done; or nothing was changed, since the new plan lacks no state, since it is one of
+orderings, or since scopes would have too many entries."""
 
 
 def fork(router: Tracks, plan: Plan, counts: NDArray[np.int64], held: bool) -> None:
@@ -49,12 +55,11 @@ def fork(router: Tracks, plan: Plan, counts: NDArray[np.int64], held: bool) -> N
     router.use([*router.tracks, track])
 
 
-def split(router: Tracks, plan: Plan, counts: NDArray[np.int64], sharing: bool) -> bool:
+def split(router: Tracks, plan: Plan, counts: NDArray[np.int64], sharing: bool) -> Split:
     """Change to a plan whose new STAIRs start empty, while the old plan, or all plans that run, make what they lack.
 
     ``counts`` are the next rows; without ``sharing`` the plans share only leaves. The router has one track, without
-    holes. False, and nothing was changed, if the new STAIRs lack nothing, since both plans have all states; if the new
-    plan is no tree; or if the plans that run would have too many cases to tell apart.
+    holes.
     """
     router.release(rows=True)
     (older,) = router.tracks
@@ -62,13 +67,16 @@ def split(router: Tracks, plan: Plan, counts: NDArray[np.int64], sharing: bool) 
     if isinstance(plan, Orderings):
         # Its rows need not come through a STAIR that lacks something, so who makes a result is not a matter of the
         # result alone.
-        return False
+        found_whole = {wanted for wanted, stair in older.stairs.items() if not stair.partial}
+        return "whole" if found_whole.issuperset(table.stairs) else "orderings"
     running = older.role
     if not isinstance(running, Hybrid):
         running = alone(router.compiler.compile(older.plan), str(older.plan))
     found = succeed(running, table, str(plan), counts.tolist(), sharing)
-    if found is None or not found[0].scopes:
-        return False
+    if found is None:
+        return "entries"
+    if not found[0].scopes:
+        return "whole"
     hybrid, names = found
     stairs, new = router.build(hybrid.table, {names.get(k, k): stair for k, stair in older.stairs.items()})
     with or_leave(new):
@@ -77,7 +85,7 @@ def split(router: Tracks, plan: Plan, counts: NDArray[np.int64], sharing: bool) 
     for wanted, stair in stairs.items():
         stair.partial = wanted in hybrid.lacking or not hybrid.is_current(wanted)
     router.use([track])
-    return True
+    return "split"
 
 
 def expire(router: Tracks, lows: list[int]) -> None:

@@ -14,7 +14,7 @@ from attrs import frozen
 from eddy.errors import EddyError
 from eddy.partition.marks import EARLIEST, lows_at
 from eddy.query.query import Query
-from eddy.query.windows import Range, Rows, Tumbling, uses_time
+from eddy.query.windows import Range, Rows, Sliding, Tumbling, uses_time
 from eddy.values.conversion import convert
 from eddy.values.types import Array, Columns, Sample
 
@@ -103,7 +103,9 @@ def slices(query: Query, starts: Sequence[int], counts: Mapping[str, Sequence[in
             measures[name] = "static"
         elif uses_time(window):
             width = int(params[i])
-            low = begins - (width if isinstance(window, Range) else begins % width)
+            low = begins - (width if isinstance(window, (Range, Sliding)) else begins % width)
+            if isinstance(window, Sliding):
+                low -= begins % int(query.window_steps()[i])
             measures[name] = "time"
             firsts[name] = tuple(np.where(low > begins, EARLIEST, low).tolist())
         elif isinstance(window, (Rows, Tumbling)):

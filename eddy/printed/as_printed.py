@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from attrs import frozen
 
@@ -62,15 +62,22 @@ class AsPrinted:
 
     `push`, `push_all` and `migrate` are those of `Eddy`, but a push returns a list of row numbers, and not always the
     right ones: `account` compares them with what an `Eddy` gives. It takes one row at a time, in Python.
+
+    ``fresh`` is for JISC, which prints two rules for when a row is no longer fresh: after another of its key from its
+    ``"own"`` stream (section 4.4), or from ``"any"`` (Definition 2).
     """
 
-    def __init__(self, query: Query, plan: str, technique: Jisc | HybMig | Mns) -> None:
+    def __init__(
+        self, query: Query, plan: str, technique: Jisc | HybMig | Mns, fresh: Literal["own", "any"] = "own"
+    ) -> None:
         if not isinstance(technique, (Jisc, HybMig, Mns)) or not technique.literal:
             raise PolicyError(
                 "AsPrinted runs Jisc(literal=True), HybMig(literal=True) or Mns(literal=True); "
                 f"give {technique!r} to an Eddy"
             )
-        if query.residuals or query.base is not None or query.aggregates:
+        if fresh not in ("own", "any") or (fresh == "any" and not isinstance(technique, Jisc)):
+            raise PolicyError(f'fresh is "own", or for Jisc(literal=True) "any"; not {fresh!r}')
+        if query.residuals or query.base is not None or query.grouped:
             raise QueryError(
                 "AsPrinted runs joins of equalities: no other predicates, differences or aggregates"
             )
@@ -84,13 +91,13 @@ class AsPrinted:
         self._events = 0
         self._given: Counter[Rows] = Counter()
         self._due: Counter[Rows] = Counter()
-        self._algorithm = self._made(technique, self._tree(plan))
+        self._algorithm = self._made(technique, self._tree(plan), fresh)
 
-    def _made(self, technique: Jisc | HybMig | Mns, plan: Join) -> Any:
+    def _made(self, technique: Jisc | HybMig | Mns, plan: Join, fresh: str) -> Any:
         number = {name: i for i, name in enumerate(self.query.names)}
         classes = {c.index: frozenset(number[name] for name in c.members) for c in self.query.key_classes}
         if isinstance(technique, Jisc):
-            return PrintedJisc(plan, number, len(classes))
+            return PrintedJisc(plan, number, len(classes), fresh == "any")
         if isinstance(technique, HybMig):
             return PrintedHybMig(plan, number, technique.background > 0)
         return PrintedJit(plan, number, classes)

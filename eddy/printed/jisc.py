@@ -11,15 +11,16 @@ class PrintedJisc:
     """Runs a tree of joins over one key, and changes it by Procedures 1 to 3.
 
     Procedure 2, for trees that are not left-deep, calls itself with what it was called with: it is read as completing
-    both inputs first. Whether a tuple is fresh is seen in its own stream's state (section 4.4).
+    both inputs first. Whether a tuple is fresh is seen in its own stream's state (section 4.4), or, with ``by_any``,
+    in the states of all streams (Definition 2): the paper has both.
     """
 
-    def __init__(self, plan: Join, number: dict[str, int], classes: int) -> None:
+    def __init__(self, plan: Join, number: dict[str, int], classes: int, by_any: bool) -> None:
         if classes != 1:
             raise PolicyError(
                 "JISC as printed has one join attribute for all streams: give the query one key"
             )
-        self._number = number
+        self._number, self._by_any = number, by_any
         self._root = tree(plan, number)
         self._changed = 0
         """The event before which the plan was last changed."""
@@ -73,10 +74,12 @@ class PrintedJisc:
         return {min(o.streams): o for o in self._root.below() if not o.inputs}
 
     def _is_fresh(self, row: Row) -> bool:
-        """Whether its own stream has no other row of its key that arrived since the change (Definition 2)."""
+        """Whether its own stream, or any, has no other row of its key that arrived since the change."""
+        leaves = self._leaves.values() if self._by_any else (self._leaves[row.stream],)
         return not any(
             other.keys == row.keys and other.made >= self._changed and not other.has(row)
-            for other in self._leaves[row.stream].state
+            for leaf in leaves
+            for other in leaf.state
         )
 
     @staticmethod

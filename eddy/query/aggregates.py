@@ -10,17 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from attrs import frozen
+from attrs import evolve, frozen
 from sqlglot import exp
 
 from eddy.errors import QueryError
-from eddy.query.expressions import Reference, quoted
+from eddy.query.calls import apply
+from eddy.query.expressions import Expression, Literal, quoted
 from eddy.query.names import Scope
-from eddy.query.outputs import Output, parse_groups, parse_outputs, refuse_repeated
+from eddy.query.outputs import refuse_repeated
 from eddy.query.own_aggregate import Aggregate, columns_of, compiled
-from eddy.query.parse import parse_column, parse_sql, translate
+from eddy.query.parse import condition, parse_column, parse_sql, translate
 from eddy.shown import shown
-from eddy.values.types import FLOAT64, INT64, ColumnType
+from eddy.values.types import FLOAT64, INT64, NULL, ColumnType
 
 _FUNCTIONS: dict[type[exp.Expr], str] = {
     exp.Count: "COUNT",
@@ -31,6 +32,7 @@ _FUNCTIONS: dict[type[exp.Expr], str] = {
     exp.Median: "MEDIAN",
 }
 _KNOWN = "COUNT, SUM, AVG, MIN, MAX and MEDIAN"
+_WRITE = f"write one of {_KNOWN} of one value, such as SUM(B.v), or COUNT(*)"
 
 
 OwnKind = type[Aggregate]
@@ -49,34 +51,19 @@ class AggregateOutput:
 
     name: str
     function: str
-    arguments: tuple[Reference, ...]
+    arguments: tuple[Expression, ...]
     type: ColumnType
     own: OwnKind | None = None
+    distinct: bool = False
+    """Whether each value of a group counts once."""
 
     def __str__(self) -> str:
         name = self.function if self.own is None else quoted(self.function)
-        return f"{name}({', '.join(map(str, self.arguments)) or '*'})"
+        distinct = "DISTINCT " if self.distinct else ""
+        return f"{name}({distinct}{', '.join(map(str, self.arguments)) or '*'})"
 
 
-def parse_shown(
-    select: str | Iterable[str] | None, group_by: str | Iterable[str] | None, aggregates: object, scope: Scope
-) -> tuple[tuple[Output, ...], tuple[AggregateOutput, ...], tuple[Output, ...]]:
-    """The groups, the aggregates, and the columns that are fetched of each result of the join or difference."""
-    groups = parse_groups(group_by, scope)
-    if aggregates is None and not groups:
-        return (), (), parse_outputs(select, scope)
-    computed = parse_aggregates(aggregates, groups, scope)
-    if select is not None:
-        raise QueryError(
-            "select does not go with group_by and aggregates: a result shows the columns of group_by, then the "
-            "aggregates; leave select out"
-        )
-    return groups, computed, _fetched(groups, computed, scope)
-
-
-def parse_aggregates(
-    aggregates: object, group_by: Iterable[Output], scope: Scope
-) -> tuple[AggregateOutput, ...]:
+def parse_aggregates(aggregates: object, groups: Iterable[str], scope: Scope) -> tuple[AggregateOutput, ...]:
     """The aggregates of a query by their names, none of which a group column has."""
     if aggregates is not None and not isinstance(aggregates, Mapping):
         raise QueryError(
@@ -89,7 +76,7 @@ def parse_aggregates(
         )
     if not all(isinstance(name, str) and name for name in aggregates):
         raise QueryError(f"the names of aggregates must be texts: {list(aggregates)}")
-    refuse_repeated([*(column.name for column in group_by), *aggregates])
+    refuse_repeated([*groups, *aggregates])
     return tuple(_aggregate(name, text, scope) for name, text in aggregates.items())
 
 
@@ -104,27 +91,56 @@ def _aggregate(name: str, text: object, scope: Scope) -> AggregateOutput:
         raise QueryError(
             f"the aggregate {name} must be a text such as 'SUM(B.v)', or an eddy.Aggregate of columns, not {text!r}"
         )
-    node = parse_sql(text)
+    return evolve(aggregate_of(parse_sql(text), scope), name=name)
+
+
+def is_aggregate(node: exp.Expr) -> bool:
+    """Whether sqlglot's node is an aggregate, and not merely has one in it."""
+    if isinstance(node, (exp.Select, exp.Subquery, exp.Window, exp.WithinGroup)):
+        raise QueryError(f"cannot aggregate {node.sql()}: {_WRITE}")
+    return isinstance(node, (exp.AggFunc, exp.Filter))
+
+
+def aggregate_of(node: exp.Expr, scope: Scope) -> AggregateOutput:
+    """One of SQL's aggregates, which has no name yet.
+
+    `f(x) FILTER (WHERE p)` is `f(CASE WHEN p THEN x END)`: all of them pass over NULL, but for COUNT(*), which counts
+    ones then.
+    """
+    text, where = node.sql(), None
+    if isinstance(node, exp.Filter):
+        where, node = condition(node.expression.this, scope), node.this
     function = _FUNCTIONS.get(type(node))
     if function is None:
-        raise QueryError(
-            f"cannot aggregate {text.strip()}: write one of {_KNOWN} of one column, such as SUM(B.v), or COUNT(*)"
-        )
-    argument = node.this
+        raise QueryError(f"cannot aggregate {text}: {_WRITE}")
+    argument, distinct = node.this, False
     if isinstance(argument, exp.Distinct):
-        raise QueryError(
-            f"DISTINCT is not supported in {text.strip()}: an aggregate is of all rows of its group"
-        )
+        if len(argument.expressions) != 1 or argument.args.get("on"):
+            raise QueryError(
+                f"cannot aggregate {text}: DISTINCT takes one value, such as COUNT(DISTINCT B.v)"
+            )
+        argument, distinct = argument.expressions[0], True
+    of: Expression
     if function == "COUNT" and isinstance(argument, exp.Star) and not any(argument.args.values()):
-        return AggregateOutput(name, function, (), INT64)
-    if not isinstance(argument, exp.Column) or argument.is_star or node.args.get("expressions"):
-        takes = "* or one column" if function == "COUNT" else "one column"
-        raise QueryError(
-            f"cannot aggregate {text.strip()}: {function} takes {takes}, such as {function}(B.v)"
-        )
-    column = translate(argument, scope)
-    assert isinstance(column, Reference)
-    return AggregateOutput(name, function, (column,), _type(function, column))
+        if where is None:
+            return AggregateOutput("", function, (), INT64)
+        of = Literal(1, INT64)
+    elif (
+        argument is None
+        or argument.is_star
+        or isinstance(argument, exp.Order)
+        or node.args.get("expressions")
+    ):
+        takes = "* or one value" if function == "COUNT" else "one value"
+        raise QueryError(f"cannot aggregate {text}: {function} takes {takes}, such as {function}(B.v)")
+    elif argument.find(exp.AggFunc, exp.Select):
+        raise QueryError(f"cannot aggregate {text}: an aggregate of an aggregate needs an engine of its own")
+    else:
+        of = translate(argument, scope)
+    if where is not None:
+        of = apply("CASE", [where, of, Literal(None, NULL)])
+    distinct = distinct and function not in ("MIN", "MAX")
+    return AggregateOutput("", function, (of,), _type(function, of), distinct=distinct)
 
 
 def _own(name: str, own: Aggregate, scope: Scope) -> AggregateOutput:
@@ -163,31 +179,20 @@ def _check_name(kind: type[Aggregate]) -> None:
         )
 
 
-def _type(function: str, column: Reference) -> ColumnType:
-    """The type of the values, or a QueryError where the function means nothing for the column."""
+def _type(function: str, column: Expression) -> ColumnType:
+    """The type of the values, or a QueryError where the function means nothing for what it is of."""
     of = column.type
+    if of.kind == "null":
+        raise QueryError(
+            f"cannot take {function}({column}): it is always NULL; write CAST({column} AS BIGINT)"
+        )
     if function == "COUNT":
         return INT64
-    if of.kind == "string":
-        raise QueryError(
-            f"cannot take {function}({column}): {column} is a string, and strings are only counted"
-        )
     if function in ("MIN", "MAX"):
         return of
-    if of.kind == "timestamp":
+    if of.kind in ("string", "timestamp", "duration"):
+        what = "a string" if of.kind == "string" else of
         raise QueryError(
-            f"cannot take {function}({column}): {column} is {of}; of times there are COUNT, MIN and MAX only"
+            f"cannot take {function}({column}): {column} is {what}; of these there are COUNT, MIN and MAX only"
         )
     return INT64 if function == "SUM" and of.kind != "float" else FLOAT64
-
-
-def _fetched(
-    group_by: Iterable[Output], aggregates: Iterable[AggregateOutput], scope: Scope
-) -> tuple[Output, ...]:
-    """The columns that groups and aggregates are made of, each once."""
-    pairs = [(column.stream, column.column) for column in group_by]
-    pairs += [(column.stream, column.column) for one in aggregates for column in one.arguments]
-    return tuple(
-        Output(f"{stream}.{column}", stream, column, scope.column(stream, column).type)
-        for stream, column in dict.fromkeys(pairs)
-    )

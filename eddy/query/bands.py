@@ -15,7 +15,7 @@ from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
 from eddy.query.comparisons import Comparison
-from eddy.query.expressions import Absolute, Arithmetic, Expression, Get, Literal, Negation
+from eddy.query.expressions import Absolute, Arithmetic, Expression, Get, Literal, Negation, Reference
 from eddy.query.logic import And, conjuncts
 from eddy.values.types import UNITS, Column, finest
 
@@ -135,7 +135,7 @@ def halves(predicate: Expression) -> tuple[Half, ...] | None:
 
 
 class _NoNumberError(Exception):
-    """A constant that is NULL, infinite or NaN."""
+    """A constant that is NULL, infinite or NaN, or a term that no measure can be."""
 
 
 Parts = tuple[tuple[int, Expression, str | None], ...]
@@ -183,12 +183,20 @@ def _halves(sums: Parts, strict: bool) -> Iterator[Half]:
     for sign, part, unit in sums:
         scale = Fraction(of, 1 if unit is None else UNITS[unit]) if units else Fraction(1)
         if part.columns:
+            if _reads_text(part):  # a measure is found beside the codes of strings, not their texts
+                raise _NoNumberError
             terms.append((sign, Measure(part, int(scale))))
         else:
             constants.append(sign * scale * _number(part))
     whole = all(c.denominator == 1 for c in constants) and all(term.whole for _, term in terms)
     ordered = tuple(sorted(terms, key=lambda term: (str(term[1]), term[0])))
     yield Half(ordered, sum(constants, Fraction(0)), strict, sum(map(abs, constants), Fraction(0)), whole)
+
+
+def _reads_text(expression: Expression) -> bool:
+    if isinstance(expression, Reference):
+        return expression.type.kind == "string"
+    return any(map(_reads_text, expression.children))
 
 
 def _number(constant: Expression) -> Fraction:

@@ -10,7 +10,7 @@ import numpy as np
 from attrs import frozen
 
 from eddy.errors import BatchError, QueryError
-from eddy.query.windows import Range, Rows, Tumbling, Unbounded, Width, uses_time
+from eddy.query.windows import Range, Rows, Sliding, Tumbling, Unbounded, Width, uses_time
 from eddy.values.arithmetic import integer_arithmetic
 from eddy.values.durations import nanoseconds
 from eddy.values.types import UNITS, Array, ColumnType, finest
@@ -48,6 +48,14 @@ class Clock:
     def width(self, stream: str, width: Width, what: object, exact: bool) -> int:
         """A width in the common unit. A range may be rounded down: times between whole units do not occur."""
         if not isinstance(width, (str, datetime.timedelta)):
+            if self.unit is not None and width:
+                own = next(unit for unit in UNITS if UNITS[unit] * self.factors[stream] == UNITS[self.unit])
+                other = "minutes" if own == "s" else "seconds"
+                raise QueryError(
+                    f"{what} of stream {stream}: its time is a timestamp, so say what {width} counts, as in '{width} "
+                    f"{own}', the unit of the column, or '{width} {other}'; in SQL {width} {own.upper()}, or {width} "
+                    f"{other.upper()}"
+                )
             return self._bounded(width * self.factors[stream], what)
         if self.unit is None:
             raise QueryError(
@@ -114,21 +122,24 @@ def lacking(streams: Mapping[str, Stream]) -> str:
     return f"{' and '.join(told)}: {advice}, or name another with Stream(..., time=)"
 
 
-def window_numbers(streams: Mapping[str, Stream], clock: Clock | None) -> tuple[Array, Array]:
-    """Kind and parameter of each window; `Query.window_table` lists the kinds."""
-    table: list[tuple[int, int]] = []
+def window_numbers(streams: Mapping[str, Stream], clock: Clock | None) -> tuple[Array, Array, Array]:
+    """Kind, parameter and step of each window; `Query.window_table` lists the kinds."""
+    table: list[tuple[int, ...]] = []
     for name, stream in streams.items():
         window = stream.window
         if isinstance(window, Rows):
-            table.append((1, window.n))
+            table.append((1, window.n, 0))
         elif isinstance(window, Range) and clock is not None:
-            table.append((2, clock.width(name, window.width, window, False)))
+            table.append((2, clock.width(name, window.width, window, False), 0))
+        elif isinstance(window, Sliding) and clock is not None:
+            step = clock.width(name, window.every, window, True)
+            table.append((6, clock.width(name, window.width, window, False), step))
         elif isinstance(window, Tumbling) and window.rows is not None:
-            table.append((3, window.rows))
+            table.append((3, window.rows, 0))
         elif isinstance(window, Tumbling) and window.time is not None and clock is not None:
-            table.append((4, clock.width(name, window.time, window, True)))
+            table.append((4, clock.width(name, window.time, window, True), 0))
         else:
             assert isinstance(window, Unbounded), "a window by time needs a clock"
-            table.append((0, 0))
-    kinds, params = np.array(table, np.int64).T
-    return np.ascontiguousarray(kinds), np.ascontiguousarray(params)
+            table.append((0, 0, 0))
+    kinds, params, steps = np.array(table, np.int64).T
+    return np.ascontiguousarray(kinds), np.ascontiguousarray(params), np.ascontiguousarray(steps)

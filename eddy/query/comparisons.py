@@ -1,4 +1,4 @@
-"""Predicates that compare: = != < <= > >=, IS NULL and IN."""
+"""Predicates that compare: = != < <= > >=, IS NULL, IS DISTINCT FROM and IN."""
 
 from __future__ import annotations
 
@@ -14,7 +14,20 @@ from eddy.values.types import BOOL, Column, ColumnType
 
 
 @frozen
-class Comparison(Expression):
+class Test(Expression):
+    """What says true, false or unknown, and binds as comparisons do."""
+
+    @property
+    def type(self) -> ColumnType:
+        return BOOL
+
+    @property
+    def binding(self) -> int:
+        return 4
+
+
+@frozen
+class Comparison(Test):
     """`left op right` for = != < <= > >=, exact for every pair of types that may be compared."""
 
     op: str
@@ -26,14 +39,6 @@ class Comparison(Expression):
         object.__setattr__(self, "left", left)
         object.__setattr__(self, "right", right)
 
-    @property
-    def type(self) -> ColumnType:
-        return BOOL
-
-    @property
-    def binding(self) -> int:
-        return 4
-
     def evaluate(self, get: Get) -> Column:
         return evaluate.compare(
             self.op, self.left.evaluate(get), self.left.type, self.right.evaluate(get), self.right.type
@@ -44,18 +49,10 @@ class Comparison(Expression):
 
 
 @frozen
-class IsNull(Expression):
+class IsNull(Test):
     """`operand IS NULL`: never unknown itself."""
 
     operand: Expression
-
-    @property
-    def type(self) -> ColumnType:
-        return BOOL
-
-    @property
-    def binding(self) -> int:
-        return 4
 
     def evaluate(self, get: Get) -> Column:
         column = self.operand.evaluate(get)
@@ -69,7 +66,31 @@ class IsNull(Expression):
 
 
 @frozen
-class InList(Expression):
+class Distinct(Test):
+    """`left IS DISTINCT FROM right`: NULL is like NULL and unlike all else, so this is never unknown."""
+
+    left: Expression
+    right: Expression
+
+    def __attrs_post_init__(self) -> None:
+        left, right = typing_rules.comparison("IS DISTINCT FROM", self.left, self.right)
+        object.__setattr__(self, "left", left)
+        object.__setattr__(self, "right", right)
+
+    def evaluate(self, get: Get) -> Column:
+        a, b = self.left.evaluate(get), self.right.evaluate(get)
+        values = evaluate.compare("!=", a, self.left.type, b, self.right.type).values
+        if a.valid is None and b.valid is None:
+            return Column(values)
+        one, two = (np.ones(1, np.bool_) if side.valid is None else side.valid for side in (a, b))
+        return Column(np.asarray((values & one & two) | (one != two)))
+
+    def __str__(self) -> str:
+        return f"{self.left.within(5)} IS DISTINCT FROM {self.right.within(5)}"
+
+
+@frozen
+class InList(Test):
     """`operand IN (constant, ...)`: unknown, not false, where nothing matches and a constant is NULL."""
 
     operand: Expression
@@ -78,14 +99,6 @@ class InList(Expression):
     def __attrs_post_init__(self) -> None:
         pairs = [typing_rules.comparison("=", self.operand, option) for option in self.options]
         object.__setattr__(self, "options", tuple(option for _, option in pairs))
-
-    @property
-    def type(self) -> ColumnType:
-        return BOOL
-
-    @property
-    def binding(self) -> int:
-        return 4
 
     def evaluate(self, get: Get) -> Column:
         operand, of = self.operand.evaluate(get), self.operand.type

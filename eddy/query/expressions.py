@@ -88,6 +88,8 @@ class Expression:
         changes: dict[str, Any] = {}
         for slot in fields(type(self)):
             part = getattr(self, slot.name)
+            if not slot.init:
+                continue
             if isinstance(part, Expression):
                 changes[slot.name] = part.replace(old, new)
             elif isinstance(part, tuple):

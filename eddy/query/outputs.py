@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from attrs import frozen
 from sqlglot import exp
 
 from eddy.errors import QueryError
-from eddy.query.expressions import Reference
+from eddy.query.expressions import Expression, Reference
+from eddy.query.function import UserFunction
 from eddy.query.names import Scope
-from eddy.query.own_aggregate import Aggregate
-from eddy.query.parse import parse_sql
+from eddy.query.parse import parse_sql, translate
 from eddy.values.types import ColumnType
+
+Item = exp.Expr | UserFunction
+"""One item of SELECT or GROUP BY."""
 
 
 @frozen
@@ -25,25 +27,71 @@ class Output:
     column: str
     type: ColumnType
 
+    @property
+    def expression(self) -> Expression:
+        """What it shows."""
+        return Reference(self.stream, self.column, self.type)
 
-def parse_outputs(select: str | Iterable[str] | None, scope: Scope) -> tuple[Output, ...]:
-    """The columns of a result with their names: all of them, or those that are listed."""
-    found = _parse("*" if select is None else select, scope, "select")
+
+@frozen
+class Computed:
+    """One column of the result that is computed of others, or is one of them beside such."""
+
+    name: str
+    expression: Expression
+
+    @property
+    def type(self) -> ColumnType:
+        return self.expression.type
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """Under which a result keeps its values: a stream and a column; no stream for what is computed."""
+        of = self.expression
+        return (of.stream, of.column) if isinstance(of, Reference) else ("", self.name)
+
+
+def parse_outputs(
+    select: Sequence[Item] | None, scope: Scope
+) -> tuple[tuple[Output, ...], tuple[Computed, ...]]:
+    """The columns of a result: all of them, or those that are listed.
+
+    Where all are columns of streams these are the outputs, and nothing is computed. Else all are computed, of the
+    columns that are the outputs then.
+    """
+    found = expressions(listed("*", "select") if select is None else select, scope)
     if not found:
         raise QueryError("select is empty: name at least one column, or leave it out for all of them")
+    if all(isinstance(one.expression, Reference) for one in found):
+        return tuple(_output(one) for one in found), ()
+    read = dict.fromkeys(pair for one in found for pair in sorted(one.expression.columns))
+    if not read:  # constants alone: any column will do, to have a result at all
+        read = {scope.shown[0]: None}
+    columns = [scope.column(*pair) for pair in read]
+    return tuple(Output(f"{c.stream}.{c.column}", c.stream, c.column, c.type) for c in columns), found
+
+
+def _output(one: Computed) -> Output:
+    column = one.expression
+    assert isinstance(column, Reference)
+    return Output(one.name, column.stream, column.column, column.type)
+
+
+def parse_groups(group_by: object, scope: Scope) -> tuple[Computed, ...]:
+    """What makes a group, with its names; nothing where all results are one group."""
+    nodes = dict.fromkeys(listed(() if group_by is None else group_by, "group_by"))  # twice is once
+    return expressions(nodes, scope, "group_by")
+
+
+def listed(items: object, clause: str) -> list[Item]:
+    """What is listed, as sqlglot has it; functions of the user's own as they are."""
+    some = [items] if isinstance(items, (str, exp.Expr, UserFunction)) else items
+    if not isinstance(some, Iterable):
+        raise QueryError(f"{clause} takes a column, such as 'A.x', or a list of them, not {items!r}")
+    found: list[Item] = []
+    for item in some:
+        found += [item] if isinstance(item, (exp.Expr, UserFunction)) else _listed(item, clause)
     return found
-
-
-def parse_groups(group_by: str | Iterable[str] | None, scope: Scope) -> tuple[Output, ...]:
-    """The columns that make a group, with their names; none where all results are one group."""
-    return _parse(() if group_by is None else group_by, scope, "group_by")
-
-
-def _parse(listed: str | Iterable[str], scope: Scope, clause: str) -> tuple[Output, ...]:
-    if not isinstance(listed, Iterable):
-        raise QueryError(f"{clause} takes a column, such as 'A.x', or a list of them, not {listed!r}")
-    items = [listed] if isinstance(listed, str) else listed
-    return outputs([node for item in items for node in _listed(item, clause)], scope, clause)
 
 
 def _listed(item: str, clause: str) -> Iterable[exp.Expr]:
@@ -55,22 +103,45 @@ def _listed(item: str, clause: str) -> Iterable[exp.Expr]:
     return statement.expressions
 
 
-def outputs(nodes: Iterable[exp.Expr], scope: Scope, clause: str = "select") -> tuple[Output, ...]:
-    """Output columns, each named as it is written."""
-    found: list[tuple[str, Reference]] = []
+def expanded(nodes: Iterable[Item], scope: Scope) -> tuple[Computed, ...]:
+    """The same where names may be repeated."""
+    return tuple(one for node in nodes for one in expressions([node], scope))
+
+
+def expressions(nodes: Iterable[Item], scope: Scope, clause: str = "select") -> tuple[Computed, ...]:
+    """The items of SELECT or GROUP BY, each named as it is written."""
+    found: list[Computed] = []
     for node in nodes:
+        if isinstance(node, UserFunction):
+            bound = node.bind(scope)
+            found.append(Computed(node.name or str(bound), bound))
+            continue
         alias = node.alias if isinstance(node, exp.Alias) else None
-        column = node.this if alias else node
-        if is_everything(column) and not alias:
-            found += _everything(column, scope)
-        elif isinstance(column, exp.Column) and not column.is_star:
-            reference = scope.column(column.table or None, column.name)
-            written = f"{column.table}.{column.name}" if column.table else column.name
-            found.append((alias or written, reference))
+        item = node.this if alias else node
+        if is_everything(item) and not alias:
+            found += [Computed(name, column) for name, column in _everything(item, scope)]
+        elif item.find(exp.AggFunc) is not None or item.is_star:
+            raise QueryError(_refusal(node.sql(), clause, aggregate=not item.is_star))
         else:
-            raise QueryError(_refusal(node.sql(), clause, node.find(exp.AggFunc) is not None))
-    refuse_repeated([name for name, _ in found])
-    return tuple(Output(name, column.stream, column.column, column.type) for name, column in found)
+            try:
+                expression = translate(item, scope)
+            except QueryError as error:
+                verb = "group by" if clause == "group_by" else clause
+                raise QueryError(f"cannot {verb} {item.sql()}: {error}") from None
+            if expression.type.kind == "null":
+                raise QueryError(
+                    f"{item.sql()} is NULL of no type: write CAST(NULL AS BIGINT), or another type"
+                )
+            found.append(Computed(alias or written(item), expression))
+    refuse_repeated([one.name for one in found])
+    return tuple(found)
+
+
+def written(item: exp.Expr) -> str:
+    """The name of a column that is given none: as it is written."""
+    if isinstance(item, exp.Column):
+        return f"{item.table}.{item.name}" if item.table else item.name
+    return item.sql()
 
 
 def _everything(star: exp.Expr, scope: Scope) -> list[tuple[str, Reference]]:
@@ -79,93 +150,6 @@ def _everything(star: exp.Expr, scope: Scope) -> list[tuple[str, Reference]]:
         stream = star.table
         return [(f"{stream}.{column}", scope.column(stream, column)) for column in scope.stream(stream)]
     return [(scope.name_of(pair), scope.column(*pair)) for pair in scope.shown]
-
-
-def selected(select: exp.Select, scope: Scope, own: Mapping[str, type[Aggregate]]) -> dict[str, Any]:
-    """What SELECT and GROUP BY of a statement come to: `select`, or `group_by` and `aggregates`, of a query.
-
-    ``own``: aggregates of the user's own, by their names in capitals.
-    """
-    group = select.args.get("group")
-    aggregates = [node for node in select.expressions if node.find(exp.AggFunc) or _kind(node, own)]
-    columns = [node for node in select.expressions if node not in aggregates]
-    if not aggregates and group is None:
-        return {"select": _texts(outputs(columns, scope))}
-    if not aggregates:
-        raise QueryError("GROUP BY needs an aggregate: select one as well, such as COUNT(*) AS n")
-    shown = _checked(columns, _groups(group, scope), scope)
-    if select.expressions[: len(columns)] != columns:
-        raise QueryError(
-            f"select {columns[-1].sql()} before {aggregates[0].sql()}: a result shows its group first"
-        )
-    names = [node.alias if isinstance(node, exp.Alias) else node.sql() for node in aggregates]
-    refuse_repeated(names)
-    computed = [_computed(node.unalias(), scope, own) for node in aggregates]
-    return {"group_by": _texts(shown), "aggregates": dict(zip(names, computed, strict=True))}
-
-
-def _computed(node: exp.Expr, scope: Scope, own: Mapping[str, type[Aggregate]]) -> str | Aggregate:
-    """An aggregate as a query takes it: a text, or an instance of the user's own class."""
-    kind, resolved = _kind(node, own), _resolved(node, scope)
-    return resolved.sql() if kind is None else kind(*(part.sql() for part in resolved.iter_expressions()))
-
-
-def _kind(node: exp.Expr, own: Mapping[str, type[Aggregate]]) -> type[Aggregate] | None:
-    """The class that a function stands for; sqlglot has classes of its own for many names."""
-    node = node.unalias()
-    if not isinstance(node, exp.Func):
-        return None
-    names = [node.name] if isinstance(node, exp.Anonymous) else node.sql_names()
-    return next((own[name.upper()] for name in names if name.upper() in own), None)
-
-
-def _texts(shown: Iterable[Output]) -> list[str]:
-    """Columns with their streams and names: a query does not know what USING has merged."""
-    return [
-        exp.column(output.column, output.stream, quoted=True).as_(output.name, quoted=True).sql()
-        for output in shown
-    ]
-
-
-def _resolved(aggregate: exp.Expr, scope: Scope) -> exp.Expr:
-    """The aggregate with a stream for each column that has none."""
-
-    def resolve(node: exp.Expr) -> exp.Expr:
-        if not isinstance(node, exp.Column) or node.is_star or node.table:
-            return node
-        column = scope.column(None, node.name)
-        return exp.column(column.column, column.stream, quoted=True)
-
-    return aggregate.transform(resolve)
-
-
-def _groups(group: exp.Group | None, scope: Scope) -> list[Reference]:
-    """The columns of GROUP BY."""
-    if group is None:
-        return []
-    more = any(value is not None for clause, value in group.args.items() if clause != "expressions")
-    if more or not all(isinstance(node, exp.Column) and not node.is_star for node in group.expressions):
-        raise QueryError(f"{group.sql().strip()} is not supported: GROUP BY takes columns, such as A.x")
-    return [scope.column(node.table or None, node.name) for node in group.expressions]
-
-
-def _checked(columns: Sequence[exp.Expr], groups: Sequence[Reference], scope: Scope) -> tuple[Output, ...]:
-    """Beside its aggregates a statement selects the columns of GROUP BY, all of them and no others."""
-    for node in columns:
-        if is_everything(node):
-            raise QueryError(f"{node.sql()} does not go with aggregates: name the columns of GROUP BY")
-    shown = outputs(columns, scope)
-    for column in shown:
-        if not any((group.stream, group.column) == (column.stream, column.column) for group in groups):
-            raise QueryError(
-                f"{column.name} is neither grouped nor aggregated: add it to GROUP BY, or leave it out"
-            )
-    for group in groups:
-        if not any((group.stream, group.column) == (column.stream, column.column) for column in shown):
-            raise QueryError(
-                f"{group} is grouped but not selected: add it to SELECT, to tell the groups apart"
-            )
-    return shown
 
 
 def is_everything(node: exp.Expr) -> bool:
@@ -184,4 +168,4 @@ def refuse_repeated(names: Sequence[str]) -> None:
 def _refusal(what: str, clause: str, aggregate: bool = False) -> str:
     verb = "group by" if clause == "group_by" else clause
     advice = "; an aggregate goes into aggregates={'n': 'COUNT(*)'}" if aggregate else ""
-    return f"cannot {verb} {what}: {clause} takes columns, such as A.x or A.x AS name{advice}"
+    return f"cannot {verb} {what}: {clause} takes columns and expressions, such as A.x or A.x AS name{advice}"

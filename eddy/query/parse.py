@@ -10,23 +10,26 @@ import math
 import re
 from collections.abc import Callable
 from functools import reduce
-from typing import Any, NoReturn
+from typing import Any
 
 import sqlglot
 from sqlglot import exp
 
 from eddy.errors import QueryError
 from eddy.query import typing_rules
-from eddy.query.comparisons import Comparison, InList, IsNull
+from eddy.query.calls import call, refusal
+from eddy.query.casts import Cast, named
+from eddy.query.comparisons import Comparison, Distinct, InList, IsNull
+from eddy.query.constants import fold, integer
 from eddy.query.expressions import Absolute, Arithmetic, Expression, Literal, Negation, Reference
 from eddy.query.logic import And, Not, Or
 from eddy.query.names import Scope
 from eddy.shown import shown
 from eddy.values.durations import coarsest, nanoseconds
 from eddy.values.instants import has_offset, parse_instant
-from eddy.values.types import BOOL, FLOAT64, INT64, NULL, STRING, UINT64, UNITS, duration_type, timestamp_type
+from eddy.values.types import BOOL, FLOAT64, NULL, STRING, duration_type, timestamp_type
 
-_INT64, _UINT64 = range(-(2**63), 2**63), range(2**64)
+_INT64 = range(-(2**63), 2**63)
 
 _COMPARISONS: dict[type[exp.Expr], str] = {
     exp.EQ: "=",
@@ -100,52 +103,14 @@ def translate(node: exp.Expr, scope: Scope) -> Expression:
         left, right = translate(node.this, scope), translate(node.expression, scope)
         if kind in _COMPARISONS:
             return Comparison(_COMPARISONS[kind], left, right)
-        return _fold(Arithmetic(_ARITHMETIC[kind], left, right))
+        return fold(Arithmetic(_ARITHMETIC[kind], left, right))
+    called = call(node, lambda part: translate(part, scope))
+    if called is not None:
+        return called
     for known, rule in _RULES.items():
         if isinstance(node, known):
             return rule(node, scope)
-    what = node.sql()
-    raise QueryError(
-        f"{what} ({kind.__name__}) is not supported in a predicate: use columns, constants, + - * / %, ABS, "
-        "comparisons, BETWEEN, IN, IS NULL, AND, OR and NOT; "
-        "for anything else pass eddy.predicate(function, ...)"
-    )
-
-
-def _fold(node: Arithmetic) -> Expression:
-    """Arithmetic on constants is done once, here."""
-    if not (isinstance(node.left, Literal) and isinstance(node.right, Literal)):
-        return node
-    column = node.evaluate(_no_columns)
-    if column.valid is not None and not column.valid.all():
-        if node.type.kind in ("int", "uint", "timestamp", "duration") and node.op in "+-*":
-            raise QueryError(f"{node} does not fit 64 bits")
-        return Literal(None, NULL)
-    value = column.values[0].item()
-    if isinstance(value, float) and not math.isfinite(value):
-        raise QueryError(f"{node} does not fit a float64")
-    if node.type.unit is not None:
-        value, unit = coarsest(value * (UNITS["ns"] // UNITS[node.type.unit]))
-        return Literal(
-            value,
-            duration_type(unit) if node.type.kind == "duration" else timestamp_type(unit, node.type.zone),
-        )
-    return integer(value) if node.type.is_integer else Literal(value, node.type)
-
-
-def _no_columns(stream: str, column: str) -> NoReturn:
-    raise AssertionError("a constant reads no column")
-
-
-def integer(value: int) -> Literal:
-    """An integer constant: int64 if it fits, else uint64."""
-    if value in _INT64:
-        return Literal(value, INT64)
-    if value in _UINT64:
-        return Literal(value, UINT64)
-    raise QueryError(
-        f"the integer {value} does not fit 64 bits: write it as a float, such as 1e20, if that is meant"
-    )
+    raise QueryError(refusal(node))
 
 
 def _literal(node: exp.Literal, scope: Scope) -> Expression:
@@ -229,8 +194,9 @@ def _cast(node: exp.Cast, scope: Scope) -> Expression:
         return Literal(value, timestamp_type(unit, zone))
     inner = translate(operand, scope)
     if target in ("DOUBLE", "FLOAT") and inner.type.is_number:
-        return _fold(Arithmetic("*", inner, Literal(1.0, FLOAT64)))
-    raise QueryError(f"{node.sql()} is not supported: CAST makes numbers DOUBLE, and texts TIMESTAMP or DATE")
+        return fold(Arithmetic("*", inner, Literal(1.0, FLOAT64)))
+    cast = Cast(inner, named(node.to))
+    return cast if inner.type.kind == "null" or cast.type.kind == "timestamp" else fold(cast)
 
 
 _RULES: dict[type[exp.Expr], Callable[[Any, Scope], Expression]] = {
@@ -247,6 +213,13 @@ _RULES: dict[type[exp.Expr], Callable[[Any, Scope], Expression]] = {
     exp.Is: _is,
     exp.Interval: _interval,
     exp.Cast: _cast,
+    exp.NullSafeNEQ: lambda node, scope: Distinct(
+        translate(node.this, scope), translate(node.expression, scope)
+    ),
+    exp.NullSafeEQ: lambda node, scope: Not(
+        Distinct(translate(node.this, scope), translate(node.expression, scope))
+    ),
+    exp.Var: lambda node, scope: Literal(node.name, STRING),
 }
 
 

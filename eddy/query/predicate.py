@@ -103,7 +103,8 @@ class Call(Expression):
         for column in self.arguments:
             if column.type.kind == "string":
                 raise QueryError(
-                    f"a predicate function cannot take {column}: it is a string; compare it in SQL"
+                    f"a predicate function cannot take {column}: it is a string; compare it in SQL, or give a "
+                    "function of Arrow arrays, eddy.function(f, ..., type='bool')"
                 )
         kernel = _Kernel(self.function, tuple(column.type for column in self.arguments))
         object.__setattr__(self, "_kernel", kernel)

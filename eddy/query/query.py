@@ -7,36 +7,41 @@ residuals, and windows are brought to one unit of time. A query never changes af
 
 from __future__ import annotations
 
+import inspect
 import re
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, NoReturn, Protocol
 
 import numpy as np
-from attrs import fields, frozen
+from attrs import evolve, fields, frozen
 
 from eddy.checks import flag
-from eddy.errors import QueryError
-from eddy.query.aggregates import AggregateOutput, parse_shown
+from eddy.errors import LossyWindow, QueryError
+from eddy.query.aggregates import AggregateOutput
 from eddy.query.clock import Clock, clock_of, window_numbers
 from eddy.query.expressions import Expression, Literal
+from eddy.query.function import UserFunction
 from eddy.query.keys import KeyClass, key_classes
 from eddy.query.logic import conjunction, conjuncts
 from eddy.query.minus import Minus, difference
 from eddy.query.names import Scope
-from eddy.query.outputs import Output
+from eddy.query.outputs import Computed, Output
 from eddy.query.own_aggregate import Aggregate
 from eddy.query.parse import condition
 from eddy.query.predicate import UserPredicate
+from eddy.query.reach import follows, is_shorter, windows_allowed
 from eddy.query.residual import Residual, residuals
+from eddy.query.shown import parse_shown
 from eddy.query.stream import Stream
 from eddy.query.text import text_of
-from eddy.query.windows import uses_time
+from eddy.query.windows import Range, Unbounded, Width, length, uses_time
 from eddy.shown import shown
 from eddy.values.types import BOOL, Array, ColumnType
 
-__all__ = ["AggregateOutput", "Minus", "Output", "Predicate", "Query", "Stream"]
+__all__ = ["AggregateOutput", "Computed", "Minus", "Output", "Predicate", "Query", "Stream"]
 
-Predicate = str | UserPredicate | Expression
+Predicate = str | UserPredicate | UserFunction | Expression
 
 
 class Restricted(Protocol):
@@ -51,7 +56,9 @@ class Query:
 
     `minus={"B": "A.k = B.k"}` makes it a difference: the rows of the `base`, the one stream that minus does not
     name, which no live row of B matches. `group_by` and `aggregates` ({"n": "COUNT(*)"}, or an `eddy.Aggregate`)
-    aggregate the results; `select` then holds the columns that this reads, and `outputs` what a result shows.
+    aggregate the results; so do aggregates in `select`, `having` and `distinct`. The attribute `select` then holds the
+    columns that this reads, and `outputs` what a result shows; so it does where expressions are selected, which are in
+    `computed`.
     """
 
     streams: dict[str, Stream]
@@ -60,30 +67,43 @@ class Query:
     filters: dict[str, Expression]
     residuals: tuple[Residual, ...]
     select: tuple[Output, ...]
+    computed: tuple[Computed, ...]
     cross: bool
     edges: tuple[frozenset[str], ...]
     base: str | None
     minus: tuple[Minus, ...]
-    group_by: tuple[Output, ...]
+    group_by: tuple[Output | Computed, ...]
     aggregates: tuple[AggregateOutput, ...]
+    having: Expression | None
+    allowed: dict[str, Range]
+    """Windows that lose nothing, for streams whose times predicates bound, whether or not they have them."""
+    followed: frozenset[str]
+    """Streams that were given no window, and have the one that is allowed."""
     _clock: Clock | None
 
     def __init__(
         self,
         streams: Mapping[str, Stream | Mapping[str, object]],
         where: Predicate | Iterable[Predicate] = (),
-        select: str | Iterable[str] | None = None,
+        select: str | UserFunction | Iterable[str | UserFunction] | None = None,
         cross: bool = False,
         minus: Mapping[str, Predicate | Iterable[Predicate]] | None = None,
-        group_by: str | Iterable[str] | None = None,
+        group_by: str | UserFunction | Iterable[str | UserFunction] | None = None,
         aggregates: Mapping[str, str | Aggregate] | None = None,
+        having: str | None = None,
+        distinct: bool = False,
     ) -> None:
         declared = _streams(streams)
         scope = Scope({name: stream.columns for name, stream in declared.items()})
         predicates = tuple(_predicates(where, scope))
         base: str | None = None
         subtracted: tuple[Minus, ...] = ()
-        if minus is None:
+        classes: tuple[KeyClass, ...] = ()
+        edges: list[frozenset[str]]
+        if minus is None and len(declared) == 1:  # a difference from which nothing is subtracted
+            (base,) = declared
+            rest, edges = list(predicates), []
+        elif minus is None:
             classes, rest = key_classes(predicates, list(declared))
             edges = [frozenset(c.members) for c in classes]
         else:
@@ -99,30 +119,51 @@ class Query:
         edges += [residual.streams for residual in kept]
         clock = clock_of(declared)
         window_numbers(declared, clock)  # refuses widths that do not fit
-        groups, computed, fetched = parse_shown(select, group_by, aggregates, scope)
+        shows = parse_shown(
+            select, group_by, aggregates, having, flag("distinct", distinct, QueryError), scope
+        )
+        allowed = windows_allowed(declared, clock, predicates)
+        signed = bool(minus is not None or shows.aggregates or shows.group_by)
+        followed = frozenset(name for name in allowed if follows(declared[name]) and not signed)
+        for name in followed:
+            declared[name] = evolve(declared[name], window=allowed[name])
         self.__attrs_init__(
             streams=declared,
             predicates=predicates,
             key_classes=classes,
             filters=filters,
             residuals=kept,
-            select=fetched,
+            select=shows.select,
+            computed=shows.computed,
             cross=flag("cross", cross, QueryError),
             edges=tuple(dict.fromkeys(edges)),
             base=base,
             minus=subtracted,
-            group_by=groups,
-            aggregates=computed,
+            group_by=shows.group_by,
+            aggregates=shows.aggregates,
+            having=shows.having,
+            allowed=allowed,
+            followed=followed,
             clock=clock,
         )
+        self._warn_of_losses()
         if not self.connected(self.names) and not cross:
             raise QueryError(_unconnected(self))
 
     @property
     def outputs(self) -> tuple[tuple[str, ColumnType], ...]:
         """Name and type of each column that a result shows: those of select, or the groups' and aggregates."""
-        shown: tuple[Output | AggregateOutput, ...] = (*self.group_by, *self.aggregates) or self.select
-        return tuple((output.name, output.type) for output in shown)
+        return tuple((output.name, output.type) for output in self.shown)
+
+    @property
+    def shown(self) -> tuple[Output | AggregateOutput | Computed, ...]:
+        """What a result shows."""
+        return self.computed or (*self.group_by, *self.aggregates) or self.select
+
+    @property
+    def grouped(self) -> bool:
+        """Whether results are aggregated: what is shown are groups, of which there may be one."""
+        return bool(self.group_by or self.aggregates)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -150,21 +191,55 @@ class Query:
             return values.astype(np.int64, copy=False)
         return self._clock.time_of(stream, values)
 
+    def length_of(self, stream: str, value: Width, what: str) -> int:
+        """A length of time as a number in the common unit: a duration, or a number in the unit of the stream's time."""
+        if self._clock is None:
+            raise QueryError(f"{what} needs a time column in every stream")
+        return self._clock.width(stream, length(what, value, 0), what, False)
+
     def window_table(self) -> tuple[Array, Array]:
         """Kind and parameter of each stream's window, widths of time in the common unit.
 
-        Kinds: 0 unbounded, 1 rows n, 2 range w, 3 tumbling by n rows, 4 tumbling by time w.
+        Kinds: 0 unbounded, 1 rows n, 2 range w, 3 tumbling by n rows, 4 tumbling by time w, 6 sliding w. (5 is for
+        engines that have some of the rows.)
         """
-        return window_numbers(self.streams, self._clock)
+        return window_numbers(self.streams, self._clock)[:2]
+
+    def window_steps(self) -> Array:
+        """By how much the window of each stream moves at a time, if it is a sliding one."""
+        return window_numbers(self.streams, self._clock)[2]
+
+    def as_declared(self) -> Query:
+        """The query with the windows that it was given, for results that are withdrawn: if a row can join with nothing
+        more, that is no reason to withdraw what it has joined with."""
+        if not self.followed:
+            return self
+        streams = {
+            name: evolve(stream, window=Unbounded()) if name in self.followed else stream
+            for name, stream in self.streams.items()
+        }
+        return changed(self, streams=streams, followed=frozenset())
+
+    def _warn_of_losses(self) -> None:
+        """Tell of windows that are shorter than predicates allow."""
+        for name, window in self.allowed.items():
+            assert self._clock is not None
+            if is_shorter(self.streams[name], name, window, self._clock):
+                warnings.warn(
+                    f"the window of {name}, {self.streams[name].window!r}, is shorter than the predicates allow: "
+                    f"results whose rows are further apart are lost. {window!r}, or no window at all, loses none",
+                    LossyWindow,
+                    stacklevel=_outside(),
+                )
 
     @property
     def signed(self) -> bool:
         """Whether results are withdrawn as well as given: those of a set difference and of aggregates are."""
-        return bool(self.minus or self.aggregates)
+        return bool(self.minus or self.grouped)
 
     def accepts(self, policy: Restricted) -> bool:
         """Whether a routing policy or a migration technique can work for it: some are for joins only."""
-        return not (self.minus and policy.joins_only)
+        return self.base is None or not policy.joins_only
 
     def connected(self, names: Iterable[str]) -> bool:
         """Whether predicates among these streams alone connect all of them."""
@@ -187,11 +262,20 @@ def changed(query: Query, **parts: object) -> Query:
     return made
 
 
+def _outside() -> int:
+    """How far up the stack the caller of the library is, for a warning of the function that asks."""
+    level, frame = 1, inspect.currentframe()
+    frame = None if frame is None else frame.f_back
+    while frame is not None and str(frame.f_globals.get("__name__", "")).startswith("eddy."):
+        level, frame = level + 1, frame.f_back
+    return level
+
+
 def _streams(streams: object) -> dict[str, Stream]:
     if not isinstance(streams, Mapping):
         raise QueryError(f"a query needs its streams as a dict of names and Streams, not {shown(streams)}")
-    if len(streams) < 2:
-        raise QueryError(f"a query joins at least two streams, and this one has {len(streams)}")
+    if not streams:
+        raise QueryError("a query needs at least one stream: streams is empty")
     if not all(isinstance(name, str) and name for name in streams):
         raise QueryError(f"stream names must be texts: {list(streams)}")
     for name in streams:
@@ -208,7 +292,7 @@ def _streams(streams: object) -> dict[str, Stream]:
 
 
 def _predicates(where: object, scope: Scope) -> Iterable[Expression]:
-    if isinstance(where, (str, UserPredicate, Expression)):
+    if isinstance(where, (str, UserPredicate, UserFunction, Expression)):
         where = [where]
     if not isinstance(where, Iterable):
         raise QueryError(
@@ -217,6 +301,8 @@ def _predicates(where: object, scope: Scope) -> Iterable[Expression]:
     for given in where:
         if isinstance(given, UserPredicate):
             yield given.bind(scope)
+        elif isinstance(given, UserFunction):
+            yield condition(given.bind(scope), scope)
         else:
             yield from conjuncts(condition(given, scope))
 

@@ -20,15 +20,16 @@ from sqlglot import TokenType, exp, tokenize
 from eddy.errors import QueryError
 from eddy.query.aggregates import own_by_name
 from eddy.query.expressions import Expression
+from eddy.query.flatten import flattened
 from eddy.query.minus import base_of
 from eddy.query.names import Scope, nearest
-from eddy.query.outputs import selected
 from eddy.query.own_aggregate import Aggregate
 from eddy.query.parse import condition, parse_sql
 from eddy.query.query import Query
+from eddy.query.selected import selected
 from eddy.query.stream import Stream
 from eddy.query.using import Item, Joined, joined
-from eddy.query.windows import Range, Rows, Tumbling, Unbounded, Window
+from eddy.query.windows import Range, Rows, Sliding, Tumbling, Unbounded, Width, Window
 from eddy.shown import shown
 
 _PIECE = re.compile(
@@ -37,10 +38,10 @@ _PIECE = re.compile(
 )
 _NO_STREAM = re.compile(r"\s*(\(|(?:ALL|DISTINCT|SELECT|WITH|VALUES)\b)", re.IGNORECASE)
 _EXCEPT = "write FROM A EXCEPT B ON A.k = B.k"
-_CLAUSES = {"order": "ORDER BY", "with_": "WITH"}
+_CLAUSES = {"order": "ORDER BY"}
 _INSTEAD = {
-    "having": "filter the groups in your program",
-    "distinct": "GROUP BY the columns and select COUNT(*) as well",
+    "order": "rows come in the order of their events; sort what engine.table() shows of groups",
+    "limit": "results go on for ever; take what you need of engine.table(), which shows the groups",
 }
 
 
@@ -53,6 +54,7 @@ class _Source:
     spans: tuple[tuple[int, int], ...]
     join: exp.Join | None
     subtracted: bool = False
+    natural: bool = False
     anew: bool = False
     """Behind a comma, which JOIN binds more tightly than."""
 
@@ -71,13 +73,13 @@ def sql(
     """The query that the text describes, over streams of these schemas.
 
     A schema is a dict of columns and types, or a `Stream`; its window holds unless the text has one. Windows
-    are `[ROWS n]`, `[RANGE 5 MINUTES]`, `[RANGE 300]`, `[TUMBLING n ROWS]`, `[TUMBLING 5 MINUTES]` and
-    `[UNBOUNDED]`; `[STATIC]` stands for a relation that is loaded once. Streams are joined by commas and WHERE,
-    or by JOIN ... ON or USING; an alias makes a stream of its own, so that one schema can be joined with
-    itself. CROSS JOIN, or `cross=True`, allows combinations without a predicate. `EXCEPT B ON A.k = B.k` behind
-    the streams of FROM, once or more, subtracts: it makes a difference. Results are aggregated with COUNT, SUM,
-    AVG, MIN, MAX and MEDIAN in SELECT, which names the columns of GROUP BY first; `aggregates` has classes of one's
-    own, which are called by their names, in any case.
+    are `[ROWS n]`, `[RANGE 5 MINUTES]`, `[RANGE INTERVAL '5' MINUTE]`, `[RANGE 300]` where time is an integer,
+    `[RANGE 1 HOUR SLIDE 5 MINUTES]`, `[TUMBLING n ROWS]`, `[TUMBLING 5 MINUTES]` and `[UNBOUNDED]`; `[STATIC]` stands
+    for a relation that is loaded once. Streams are joined by commas and WHERE, or by JOIN ... ON or USING; an alias
+    makes a stream of its own, so that one schema can be joined with itself. CROSS JOIN, or `cross=True`, allows
+    combinations without a predicate. `EXCEPT B ON A.k = B.k` behind the streams of FROM, once or more, subtracts:
+    it makes a difference. Results are aggregated with COUNT, SUM, AVG, MIN, MAX and MEDIAN, GROUP BY, HAVING and
+    SELECT DISTINCT; `aggregates` has classes of one's own, which are called by their names, in any case.
     """
     return Query(**arguments(text, schemas, cross, aggregates))
 
@@ -93,10 +95,14 @@ def arguments(
         raise QueryError(f"schemas must be a dict of streams and their columns, not {shown(schemas)}")
     plain, brackets, excepts = _lift(text)
     select = _parse(plain, text, excepts)
+    flat = flattened(select, lambda name: _columns(name, schemas))
+    if flat is not select and excepts:
+        raise QueryError(f"EXCEPT does not go with subqueries and parentheses in FROM: {_EXCEPT}")
+    select = flat
     sources = list(_sources(select, excepts, _behind_commas(plain)))
     streams = _streams(sources, schemas, _windows(sources, plain, brackets))
     joins = joined(
-        [Item(source.name, source.using, source.anew, source.subtracted) for source in sources],
+        [Item(s.name, s.using, s.anew, s.subtracted, s.natural) for s in sources],
         Scope({name: stream.columns for name, stream in streams.items()}),
     )
     scope = joins.scope
@@ -152,13 +158,30 @@ def _parse(plain: str, text: str, excepts: list[int]) -> exp.Select:
     if not isinstance(select, exp.Select):
         raise QueryError(f"a query is one SELECT ... FROM ... WHERE ..., not {type(select).__name__.upper()}")
     for clause, value in select.args.items():
-        if value and clause not in ("expressions", "from_", "joins", "where", "group"):
+        if value and clause not in (
+            "expressions",
+            "from_",
+            "joins",
+            "where",
+            "group",
+            "having",
+            "distinct",
+            "with_",
+        ):
             name = _CLAUSES.get(clause, clause.rstrip("_").upper())
             instead = _INSTEAD.get(clause, "a query selects columns FROM streams WHERE they match")
             raise QueryError(f"{name} is not supported: {instead}")
     if not select.args.get("from_"):
         raise QueryError("the query has no FROM: name the streams to join")
     return select
+
+
+def _columns(name: str, schemas: Mapping[str, Stream | Mapping[str, object]]) -> list[str]:
+    """The columns of a stream by the name of its schema."""
+    if name not in schemas:
+        raise QueryError(f"no schema for stream {name}: {nearest(name, schemas)}")
+    schema = schemas[name]
+    return list((schema if isinstance(schema, Stream) else Stream(schema)).columns)
 
 
 def _behind_commas(plain: str) -> set[int]:
@@ -183,7 +206,9 @@ def _sources(select: exp.Select, excepts: list[int], behind_commas: set[int]) ->
             raise QueryError(f"{kind} EXCEPT is not supported: {_EXCEPT}")
         if join is not None and join.args.get("using") == []:
             raise QueryError("USING () names no column: name those that both sides have, such as USING (k)")
-        if kind not in ("", "INNER", "CROSS"):
+        if kind in ("NATURAL", "NATURAL INNER"):
+            source = evolve(source, natural=True)
+        elif kind not in ("", "INNER", "CROSS"):
             raise QueryError(f"{kind} JOIN is not supported: streams are joined by inner joins, write JOIN")
         yield evolve(source, subtracted=subtracted, anew=start in behind_commas)
 
@@ -202,33 +227,46 @@ def _windows(sources: list[_Source], text: str, brackets: list[tuple[int, str]])
     windows: dict[str, Window | None] = {}
     for position, content in brackets:
         behind = [(end, source.name) for source in sources for start, end in source.spans if start < position]
-        end, owner = max(behind, default=(0, ""))
-        if not owner or text[end + 1 : position].strip():
+        end, found = max(behind, default=(0, ""))
+        if not found or text[end + 1 : position].strip():
             raise QueryError(f"the window [{content}] stands behind no stream: write it after one in FROM")
-        if owner in windows:
-            raise QueryError(f"stream {owner} has two windows: leave [{content}] out")
-        windows[owner] = None if content.strip().upper() == "STATIC" else window(content)
+        for owner in dict.fromkeys(name for other, name in behind if other == end):  # WITH may be read twice
+            if owner in windows:
+                raise QueryError(f"stream {owner} has two windows: leave [{content}] out")
+            windows[owner] = None if content.strip().upper() == "STATIC" else window(content)
     return windows
 
 
 def window(content: str) -> Window:
     """The window that a bracket holds, such as `ROWS 10000`."""
     word, _, rest = " ".join(content.split()).partition(" ")
-    word, rest = word.upper(), rest.strip("'")
-    width: int | str = int(rest) if re.fullmatch(r"\d[\d_]*", rest) else rest
+    word, width = word.upper(), _width(rest)
+    slide = re.split(r"\bSLIDE\b", rest, flags=re.IGNORECASE)
     rows = re.fullmatch(r"(\d[\d_]*) ROWS?", rest, re.IGNORECASE)
     if word == "ROWS" and isinstance(width, int):
         return Rows(width)
-    if word == "RANGE" and rest:
+    if word == "RANGE" and len(slide) == 2 and all(map(str.strip, slide)):
+        return Sliding(_width(slide[0]), every=_width(slide[1]))
+    if word == "RANGE" and rest and len(slide) == 1:
         return Range(width)
     if word == "TUMBLING" and rest:
         return Tumbling(rows=int(rows[1])) if rows else Tumbling(time=width)
     if word == "UNBOUNDED" and not rest:
         return Unbounded()
     raise QueryError(
-        f"unknown window [{content}]: use [ROWS 1000], [RANGE 5 MINUTES], [RANGE 300], [TUMBLING 100 ROWS], "
-        "[TUMBLING 5 MINUTES], [UNBOUNDED] or [STATIC]"
+        f"unknown window [{content}]: use [ROWS 1000], [RANGE 5 MINUTES], [RANGE 300], "
+        "[RANGE 1 HOUR SLIDE 5 MINUTES], [TUMBLING 100 ROWS], [TUMBLING 5 MINUTES], [UNBOUNDED] or [STATIC]"
     )
+
+
+def _width(text: str) -> Width:
+    """A width of time: `300`, `5 MINUTES`, `'5 minutes'`, `INTERVAL '5' MINUTE` or `INTERVAL '5 minutes'`."""
+    text = text.strip()
+    interval = re.fullmatch(r"INTERVAL\s+'([^']*)'\s*(\w*)", text, re.IGNORECASE)
+    if interval:
+        return f"{interval[1]} {interval[2]}".strip()
+    text = text.strip("'")
+    return int(text) if re.fullmatch(r"\d[\d_]*", text) else text
 
 
 def _streams(
@@ -247,11 +285,11 @@ def _streams(
         schema = schemas[source.schema]
         stream = schema if isinstance(schema, Stream) else Stream(schema)
         of = windows.get(source.name, stream.window)
-        if of is None:
-            stream = Stream(stream.columns, static=True)
-        else:
-            stream = evolve(stream, window=of)
-        streams[source.name] = stream
+        streams[source.name] = (
+            Stream(stream.columns, static=True, strict=stream.strict)
+            if of is None
+            else evolve(stream, window=of)
+        )
     return streams
 
 

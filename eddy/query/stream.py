@@ -9,7 +9,7 @@ from eddy.errors import QueryError
 from eddy.query.clock import TIMES, may_be_time
 from eddy.query.declared import columns_of
 from eddy.query.names import nearest
-from eddy.query.windows import Range, Rows, Tumbling, Unbounded, Window
+from eddy.query.windows import Range, Rows, Sliding, Tumbling, Unbounded, Window
 from eddy.shown import shown
 from eddy.values.types import ColumnType
 
@@ -23,14 +23,19 @@ class Stream:
     """
 
     columns: dict[str, ColumnType] = field(converter=columns_of)
-    window: Window = field(factory=Unbounded)
+    window: Window = field(factory=lambda: Unbounded(declared=False))
     time: str | None = None
     static: bool = field(default=False, kw_only=True)
+    strict: bool = field(default=False, kw_only=True)
+    """Whether a batch with a column that is not declared is refused; else the column is passed over."""
 
     def __attrs_post_init__(self) -> None:
-        if not isinstance(self.window, (Rows, Range, Tumbling, Unbounded)):
-            raise QueryError(f"a window is Rows, Range, Tumbling or Unbounded, not {shown(self.window)}")
+        if not isinstance(self.window, (Rows, Range, Sliding, Tumbling, Unbounded)):
+            raise QueryError(
+                f"a window is Rows, Range, Sliding, Tumbling or Unbounded, not {shown(self.window)}"
+            )
         flag("static", self.static, QueryError)
+        flag("strict", self.strict, QueryError)
         if self.static:
             self._check_static()
         elif self.time is None:

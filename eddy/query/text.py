@@ -6,10 +6,10 @@ import datetime
 from typing import TYPE_CHECKING
 
 from eddy.query.aggregates import AggregateOutput
-from eddy.query.expressions import quoted
+from eddy.query.expressions import Expression, Literal, quoted
 from eddy.query.minus import Minus
-from eddy.query.outputs import Output
-from eddy.query.windows import Range, Rows, Tumbling, Unbounded, Width, Window
+from eddy.query.outputs import Computed, Output
+from eddy.query.windows import Range, Rows, Sliding, Tumbling, Unbounded, Width, Window
 from eddy.values.durations import nanoseconds
 
 if TYPE_CHECKING:
@@ -18,14 +18,20 @@ if TYPE_CHECKING:
 
 def text_of(query: Query) -> str:
     """The whole query, a clause a line."""
-    shown: tuple[Output | AggregateOutput, ...] = (*query.group_by, *query.aggregates) or query.select
-    lines = [f"SELECT {', '.join(map(_output, shown))}", f"FROM {_sources(query)}"]
+    lines = [f"SELECT {', '.join(map(_output, query.shown))}", f"FROM {_sources(query)}"]
     lines += [f"EXCEPT {_source(query, minus.stream)} ON {_condition(query, minus)}" for minus in query.minus]
     if query.predicates:
         lines.append("WHERE " + "\n  AND ".join(predicate.within(2) for predicate in query.predicates))
     if query.group_by:
-        lines.append(f"GROUP BY {', '.join(_column(o.stream, o.column) for o in query.group_by)}")
+        lines.append(f"GROUP BY {', '.join(_group(output.expression) for output in query.group_by)}")
+    if query.having is not None:
+        lines.append(f"HAVING {query.having}")
     return "\n".join(lines)
+
+
+def _group(expression: Expression) -> str:
+    """What is grouped by; a bare number would stand for an item of SELECT."""
+    return f"({expression})" if isinstance(expression, Literal) else str(expression)
 
 
 def _sources(query: Query) -> str:
@@ -35,7 +41,12 @@ def _sources(query: Query) -> str:
 
 def _source(query: Query, name: str) -> str:
     stream = query.streams[name]
-    return quoted(name) + (" [STATIC]" if stream.static else _bracket(stream.window))
+    if stream.static:
+        return quoted(name) + " [STATIC]"
+    if name in query.followed:
+        return quoted(name)
+    kept = name in query.allowed and isinstance(stream.window, Unbounded) and stream.window.declared
+    return quoted(name) + (" [UNBOUNDED]" if kept else _bracket(stream.window))
 
 
 def _condition(query: Query, minus: Minus) -> str:
@@ -43,10 +54,12 @@ def _condition(query: Query, minus: Minus) -> str:
     return " AND ".join(f"{ours} = {theirs}" for ours, theirs in columns)
 
 
-def _output(output: Output | AggregateOutput) -> str:
+def _output(output: Output | AggregateOutput | Computed) -> str:
     """What is shown, and its name unless it is the one that it has by itself."""
     if isinstance(output, AggregateOutput):
         text, name = str(output), str(output)
+    elif isinstance(output, Computed):
+        text, name = str(output.expression), ""  # what is computed has no name that every version gives it
     else:
         text, name = _column(output.stream, output.column), f"{output.stream}.{output.column}"
     return text if output.name == name else f"{text} AS {quoted(output.name)}"
@@ -61,6 +74,8 @@ def _bracket(window: Window) -> str:
         return f" [ROWS {window.n}]"
     if isinstance(window, Range):
         return f" [RANGE {_written(window.width)}]"
+    if isinstance(window, Sliding):
+        return f" [RANGE {_written(window.width)} SLIDE {_written(window.every)}]"
     if isinstance(window, Tumbling) and window.time is not None:
         return f" [TUMBLING {_written(window.time)}]"
     return "" if isinstance(window, Unbounded) else f" [TUMBLING {window.rows} ROWS]"

@@ -133,10 +133,11 @@ def _never_negative(expression: Expression) -> bool:
 
 def _as_times(left: Expression, right: Expression) -> tuple[Expression, Expression]:
     """A constant beside a time becomes a time on that column's clock: a string, or a time without zone."""
-    return _as_time(left, right), _as_time(right, left)
+    return as_time(left, right), as_time(right, left)
 
 
-def _as_time(expression: Expression, beside: Expression) -> Expression:
+def as_time(expression: Expression, beside: Expression) -> Expression:
+    """A constant beside a time: a time on that one's clock, if it is a text or a time without zone."""
     from eddy.query.expressions import Literal
 
     if beside.type.kind != "timestamp" or not isinstance(expression, Literal):

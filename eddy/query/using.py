@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from attrs import define, frozen
+from attrs import define, evolve, frozen
 
 from eddy.errors import QueryError
 from eddy.query.comparisons import Comparison
@@ -26,6 +26,8 @@ class Item:
     """Behind a comma: no USING reaches back over it."""
     subtracted: bool = False
     """Behind EXCEPT: it is compared with what is on the left, and adds no column to that."""
+    natural: bool = False
+    """NATURAL: USING all columns that both sides have."""
 
 
 @define
@@ -47,6 +49,9 @@ def joined(items: Sequence[Item], scope: Scope) -> Joined:
     for item in items:
         if item.anew:
             done, left = done + left, []
+        if item.natural:
+            names = {column for _, column in left}
+            item = evolve(item, using=tuple(c for c in scope.stream(item.stream) if c in names))
         _refuse_repeated(item)
         own = [(item.stream, column) for column in scope.stream(item.stream)]
         both = [_left(column, item, left, scope) for column in item.using]

@@ -26,7 +26,7 @@ def _count(what: str, value: object) -> int:
     return checked(what, value, rule, "needs", QueryError)
 
 
-def _width(what: str, value: object, least: int) -> Width:
+def length(what: str, value: object, least: int) -> Width:
     """A length of time: a duration, which stays as it is written, or a number in the unit of the time column."""
     if isinstance(value, (str, datetime.timedelta)):
         if nanoseconds(value) < least:
@@ -58,7 +58,7 @@ class Range:
     width: Width
 
     def __attrs_post_init__(self) -> None:
-        object.__setattr__(self, "width", _width("Range", self.width, 0))
+        object.__setattr__(self, "width", length("Range", self.width, 0))
 
     def __repr__(self) -> str:
         return f"Range({self.width!r})"
@@ -79,20 +79,41 @@ class Tumbling:
         if self.rows is not None:
             object.__setattr__(self, "rows", _count("Tumbling", self.rows))
         else:
-            object.__setattr__(self, "time", _width("Tumbling", self.time, 1))
+            object.__setattr__(self, "time", length("Tumbling", self.time, 1))
 
     def __repr__(self) -> str:
         return f"Tumbling(rows={self.rows})" if self.time is None else f"Tumbling(time={self.time!r})"
+
+
+@frozen(repr=False)
+class Sliding:
+    """Rows whose time is at least that of the last step less the width: a `Range` that moves every so often.
+
+    Steps are at multiples of ``every``, counted from 0, for timestamps from 1970.
+    """
+
+    width: Width
+    every: Width = field(kw_only=True)
+
+    def __attrs_post_init__(self) -> None:
+        object.__setattr__(self, "width", length("Sliding", self.width, 0))
+        object.__setattr__(self, "every", length("Sliding(every=...)", self.every, 1))
+
+    def __repr__(self) -> str:
+        return f"Sliding({self.width!r}, every={self.every!r})"
 
 
 @frozen
 class Unbounded:
     """Every row, for ever."""
 
+    declared: bool = field(default=True, kw_only=True, eq=False, repr=False)
+    """False where no window was given: then one may follow from predicates."""
 
-Window = Rows | Range | Tumbling | Unbounded
+
+Window = Rows | Range | Sliding | Tumbling | Unbounded
 
 
 def uses_time(window: Window) -> bool:
     """Whether the window needs a time column."""
-    return isinstance(window, Range) or (isinstance(window, Tumbling) and window.time is not None)
+    return isinstance(window, (Range, Sliding)) or (isinstance(window, Tumbling) and window.time is not None)

@@ -15,13 +15,14 @@ import numpy as np
 from attrs import define, field
 
 from eddy.errors import EddyError
+from eddy.values.compute import repeated
 from eddy.values.types import Array, Column, ColumnType
 
 if TYPE_CHECKING:
     from eddy.query.query import Query
 
 Place = tuple[str, str]
-"""A stream and one of its columns; of an aggregate, the name of a column twice."""
+"""A stream and one of its columns; of an aggregate, the name of a column twice; of what is computed no stream."""
 RowsFunction = Callable[[], Array]
 SignFunction = Callable[[], Array]
 Fetch = Callable[[str, Sequence[str], Array], list[Column]]
@@ -107,16 +108,35 @@ class Contents:
             if place not in self.columns:
                 stream, column = place
                 wanted.setdefault(stream, []).append(column)
+        computed = wanted.pop("", None)
+        if computed is not None:
+            self._compute(computed)
         for stream, columns in wanted.items():
             assert self.fetch is not None
             rows = np.ascontiguousarray(self._own_rows()[:, self.query.names.index(stream)])
             for column, found in zip(columns, self.fetch(stream, columns, rows), strict=True):
                 self.columns[stream, column] = found
 
+    def _compute(self, names: Sequence[str]) -> None:
+        """Find the values of expressions: of the columns that they read, or of the parts, which know them."""
+        if self.parts:
+            for name in names:
+                for part in self.parts:
+                    part.read([("", name)])
+                self.columns["", name] = Column.concat([part.columns["", name] for part in self.parts])
+            return
+        expressions = {one.name: one.expression for one in self.query.computed if one.name in names}
+        self.read(pair for expression in expressions.values() for pair in sorted(expression.columns))
+        for name, expression in expressions.items():
+            found = expression.evaluate(lambda stream, column: self.columns[stream, column])
+            self.columns["", name] = repeated(found, self.count)
+
     def outputs(self) -> list[tuple[str, ColumnType, Place]]:
         """The columns that a result shows: name, type, and place."""
         if self.types is not None:
             return [(name, kind, (name, name)) for name, kind in self.types.items()]
+        if self.query.computed:
+            return [(output.name, output.type, output.place) for output in self.query.computed]
         return [(output.name, output.type, (output.stream, output.column)) for output in self.query.select]
 
     def materialise(self) -> None:
@@ -126,7 +146,10 @@ class Contents:
         self.rows()
         if self.sign_fn is not None:
             self.sign()
-        self.read(place for _, _, place in self.outputs())
+        shown = [place for _, _, place in self.outputs()]
+        self.read(shown)
+        if self.query.computed:  # what they were computed of nobody asks for again
+            self.columns = {place: self.columns[place] for place in shown}
         if self.number is not None:
             self._rows, self.number = self._numbers, None
         self.rows_fn = self.sign_fn = self.fetch = None

@@ -6,14 +6,17 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
+from eddy.query.expressions import Expression, Reference
 from eddy.query.own_aggregate import compiled
-from eddy.query.query import Query
+from eddy.query.query import AggregateOutput, Query
 from eddy.results.contents import Contents, Fetch, Number
 from eddy.results.result import Result
 from eddy.router.executor import Executor
 from eddy.store.stream import StoredStream
+from eddy.values.compute import repeated
 from eddy.values.strings import StringPool
 from eddy.values.types import Array, Column
 
@@ -96,6 +99,11 @@ class SignedOutput(Output):
         return 0 if self._live_results is None else self._live_results.nbytes
 
 
+def _function(aggregate: AggregateOutput) -> str:
+    """What groups call an aggregate."""
+    return f"DISTINCT {aggregate.function}" if aggregate.distinct else aggregate.function
+
+
 class GroupedOutput(SignedOutput):
     """Changes of groups: the old row of a group is withdrawn, and its new one follows."""
 
@@ -106,7 +114,7 @@ class GroupedOutput(SignedOutput):
         self.groups = Groups(
             [output.type for output in query.group_by],
             [
-                (one.function if one.own is None else compiled(one.own, types), types)
+                (_function(one) if one.own is None else compiled(one.own, types), types)
                 for one in query.aggregates
                 for types in [tuple(column.type for column in one.arguments)]
             ],
@@ -134,16 +142,35 @@ class GroupedOutput(SignedOutput):
         """Group values, strings as codes, and arguments of these rows."""
         names = self.query.names
 
-        def stored(stream: str, column: str) -> Column:
-            number = names.index(stream)
-            return streams[number].payload.storage(column, np.ascontiguousarray(rows[:, number]))
+        def stored(reference: Reference) -> Column:
+            number = names.index(reference.stream)
+            return streams[number].payload.storage(reference.column, np.ascontiguousarray(rows[:, number]))
 
-        keys = [stored(output.stream, output.column) for output in self.query.group_by]
+        def text(stream: str, column: str) -> Column:
+            number = names.index(stream)
+            return streams[number].payload.take(column, np.ascontiguousarray(rows[:, number]))
+
+        def found(expression: Expression, coded: bool) -> Column:
+            if isinstance(expression, Reference):
+                return stored(expression) if coded else text(expression.stream, expression.column)
+            column = repeated(expression.evaluate(text), len(rows))
+            if not coded or expression.type.kind != "string":
+                return column
+            return Column(self._codes(column.values), column.valid)
+
+        keys = [found(output.expression, True) for output in self.query.group_by]
         arguments = [
-            [stored(column.stream, column.column) for column in aggregate.arguments]
+            [found(argument, aggregate.function not in ("MIN", "MAX")) for argument in aggregate.arguments]
             for aggregate in self.query.aggregates
         ]
         return keys, arguments
+
+    def _codes(self, text: pa.Array | pa.ChunkedArray) -> Array:
+        """Codes of strings that were computed; groups tell the pool which of them they need."""
+        if isinstance(text, pa.ChunkedArray):
+            parts = [self.pool.encode(chunk) for chunk in text.chunks]
+            return np.concatenate([np.empty(0, np.int64), *parts])
+        return self.pool.encode(text)
 
     def _result(self, keys: list[Column], values: list[Column], signs: Any) -> Result:
         shown: dict[str, Column] = {}
@@ -152,7 +179,24 @@ class GroupedOutput(SignedOutput):
             shown[output.name] = Column(self.pool.decode(column.values), column.valid) if text else column
         for aggregate, column in zip(self.query.aggregates, values, strict=True):
             shown[aggregate.name] = column
+        if self.query.computed:
+            shown, signs = self._computed(shown, signs)
         return Result(Contents.of_columns(self.query, shown, dict(self.query.outputs), signs))
+
+    def _computed(self, kept: dict[str, Column], signs: Any) -> tuple[dict[str, Column], Any]:
+        """The expressions of what groups keep, of those rows that HAVING lets through."""
+        n = len(next(iter(kept.values())))
+
+        def get(_: str, name: str) -> Column:
+            return kept[name]
+
+        if self.query.having is not None:
+            here = np.flatnonzero(self.query.having.holds(get, n))
+            kept = {name: column.take(here) for name, column in kept.items()}
+            signs = None if signs is None else signs[here]
+            n = len(here)
+        shown = {one.name: repeated(one.expression.evaluate(get), n) for one in self.query.computed}
+        return shown, signs
 
     def restore(self, rows: Array, streams: Sequence[StoredStream]) -> None:
         super().restore(rows, streams)

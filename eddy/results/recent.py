@@ -95,10 +95,11 @@ class RecentResults:
     def turn(self, lows: list[int]) -> list[int]:
         """A push begins; ``lows`` are the low-water rows until now. Returns the first rows that somebody can ask
         for: the caller lets go of the payload before these."""
-        self.make_way()
         pushes = self._pushes
-        if len(pushes) >= RESULT_RINGS - 1:
-            pushes.popleft()
+        if pushes:
+            self.make_way()
+            if len(pushes) >= RESULT_RINGS - 1:
+                pushes.popleft()
         self.turns += 1
         self.ring, self._next = self.next_ring, None
         pushes.append(Push(lows, self.ring))

@@ -15,7 +15,8 @@ from stairs.ring_kernels import order_of, read_rows
 def reading(ring: Ring, moment: Moment) -> Made:
     """The results in a ring as they are now: they can be read until the ring is used again."""
     newest, events = moment.newest, len(moment.marks)
-    state, start, count = ring.state, ring.base, len(ring)
+    state, (tail, start) = ring.state, ring.bounds
+    count = tail - start
 
     def rows() -> NDArray[np.int64]:
         return _rows(state, start, _order(state, events, count), newest)

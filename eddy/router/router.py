@@ -29,6 +29,7 @@ from eddy.tracks.tracks import Tracks
 from policies import Feedback
 from stairs import Stair
 from stairs.holes import Keys
+from stairs.layout import USUAL
 from stairs.probe_kernels import MISSED, STEPS
 from stairs.program_kernels import MATCHED, run
 
@@ -57,6 +58,10 @@ class Router(Tracks, PlanExecutor):
         """Whether no STAIR had holes when the batch began: until it is over none gets some."""
         self._kernels: KernelSequence | None = None
         self._pace = Pace()
+        self._portion = 0
+        """Events that kernels have taken in together in the last batch; 0: Python took it in."""
+        self._usual: dict[int, int] = {}
+        """What was usual in such a portion, for each STAIR by its address, before Python took in a batch."""
 
     @property
     def matches_made(self) -> int:
@@ -135,9 +140,27 @@ class Router(Tracks, PlanExecutor):
     def take_in(self, batch: Batch, ring: int, results: bool = True) -> None:
         kernels = self._next_in_kernels(results) if batch.parts else None
         if kernels is None:
+            self._expect(len(batch.marks))
             super().take_in(batch, ring, results)
         else:
             kernels.take_in(batch, ring)
+
+    def _expect(self, events: int) -> None:
+        """Python takes in a batch of as many ``events``. Kernels have cut theirs into portions, so that STAIRs expect
+        less of one; and where they have to grow in the middle of a batch they do so for long."""
+        if events > self._portion > 0:
+            for stair in self.every_stair:
+                usual = self._usual[stair.address] = int(stair.meta[USUAL])
+                stair.meta[USUAL] = usual * events // self._portion
+        self._portion = 0
+
+    def _expect_portions(self, events: int) -> None:
+        """Kernels have taken in a batch, of as many ``events`` and in portions."""
+        self._portion = 0 if self._kernels is None else min(self._kernels.portion, events)
+        if self._usual:
+            for stair in self.every_stair:
+                stair.meta[USUAL] = self._usual.get(stair.address, stair.meta[USUAL])
+            self._usual.clear()
 
     def longest(self, events: int, results: bool = True) -> int:
         return events if self._next_in_kernels(results) is not None else min(events, self._pace.events)
@@ -227,6 +250,7 @@ class Router(Tracks, PlanExecutor):
         ``floor``, in one line, was before it, ``counts`` are the next rows after it.
         """
         self.moment.ran(floor, marks, counts)
+        self._expect_portions(len(marks))
         self.beginning.batches += 1
         self.leaves.batches += 1
         if self.suspension is not None:

@@ -28,8 +28,9 @@ from attrs import define
 from eddy.checks import path_to
 from eddy.errors import StateError
 
-FORMAT = 1
-"""Raised with every change that an older library could not read; `tests/data` keeps a file of each."""
+FORMAT = 2
+"""Raised with every change that an older library could not read; `tests/data` keeps a file of each. A file has the
+lowest that tells what is in it: 2 if there is a reorder buffer, whose rows are in tables after those of the streams."""
 
 Path = str | os.PathLike[str]
 Table = tuple[pa.Schema, Iterable[pa.RecordBatch]]
@@ -55,7 +56,7 @@ def write(path: Path, header: dict[str, Any], tables: Sequence[Table]) -> None:
     try:
         _remove_leftovers(folder)
         with open(unfinished, "xb") as file:
-            _pack(file, {"format": FORMAT, **header}, tables)
+            _pack(file, header, tables)
             file.flush()
             os.fsync(file.fileno())
         os.replace(unfinished, target)

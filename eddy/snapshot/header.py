@@ -13,6 +13,7 @@ BEFORE: dict[str, Any] = {
     **dict.fromkeys(("retractions", "frozen", "advise", "stays"), False),
     "pins": [],
     "options": {},
+    "disorder": None,
 }
 """Of files from before these were saved."""
 
@@ -53,6 +54,8 @@ class Saved:
     """Whether the routing policy is `policies.Auto`, which `load` makes again. A class of that name need not be it."""
     options: dict[str, Any] = field(validator=_dict)
     """The numbers and names that it was made with, if it is."""
+    disorder: dict[str, Any] | None = field(validator=validators.optional(_dict))
+    """The reorder buffer, if there is one: see `disorder`."""
 
 
 def was_auto(header: dict[str, Any]) -> bool:

@@ -8,22 +8,32 @@ from typing import Any
 from eddy.errors import EddyError, StateError
 from eddy.query.conditions import Conditions, read
 from eddy.query.expressions import Expression
+from eddy.query.function import Vectorised
 from eddy.query.keys import key_classes
 from eddy.query.predicate import Call
-from eddy.query.query import Query, Stream, changed
+from eddy.query.query import Computed, Output, Query, Stream, changed
 from eddy.query.sql import arguments
+from eddy.query.windows import Unbounded, Window
 
 # What snapshots of joins did not say before there were differences and aggregates.
-_ABSENT: dict[str, Any] = {"minus": {}, "group_by": [], "aggregates": []}
+_ABSENT: dict[str, Any] = {"minus": {}, "group_by": [], "aggregates": [], "computed": [], "having": None}
 
 
 def describe(query: Query) -> dict[str, Any]:
     """A query as JSON can hold it: its SQL, which can be read back, and its parts, which can be compared."""
-    windows = [list(pair) for pair in zip(*(column.tolist() for column in query.window_table()), strict=True)]
+    columns = (*query.window_table(), query.window_steps())
+    windows = [
+        list(line if line[2] else line[:2]) for line in zip(*(c.tolist() for c in columns), strict=True)
+    ]
     return {
         "sql": str(query),
         "functions": [
             *(str(call) for predicate in query.predicates for call in _calls(predicate)),
+            *(
+                str(call)
+                for output in (*query.computed, *query.group_by)
+                for call in _calls(output.expression)
+            ),
             *(str(aggregate) for aggregate in query.aggregates if aggregate.own is not None),
         ],
         "streams": {
@@ -31,6 +41,7 @@ def describe(query: Query) -> dict[str, Any]:
                 "columns": {column: kind.name for column, kind in stream.columns.items()},
                 "time": stream.time,
                 "static": stream.static,
+                "strict": stream.strict,
                 "window": str(stream.window),
                 "window_numbers": numbers,
             }
@@ -39,6 +50,7 @@ def describe(query: Query) -> dict[str, Any]:
         "time_unit": query.time_unit,
         "where": [str(predicate) for predicate in query.predicates],
         "select": [[output.name, output.stream, output.column] for output in query.select],
+        "computed": [[output.name, str(output.expression)] for output in query.computed],
         "cross": query.cross,
         "minus": {
             minus.stream: sorted(
@@ -46,14 +58,25 @@ def describe(query: Query) -> dict[str, Any]:
             )
             for minus in query.minus
         },
-        "group_by": [[output.name, output.stream, output.column] for output in query.group_by],
+        "group_by": [[output.name, *_place(output)] for output in query.group_by],
+        "having": None if query.having is None else str(query.having),
         "aggregates": [[aggregate.name, str(aggregate)] for aggregate in query.aggregates],
     }
 
 
+def _place(output: Output | Computed) -> tuple[str, str]:
+    """The stream and the column of what is grouped by; no stream, and the text, of an expression."""
+    return (output.stream, output.column) if isinstance(output, Output) else ("", str(output.expression))
+
+
+def _kept(stream: Mapping[str, Any]) -> Window:
+    """The window of a stream where the text has none: one that had none, or takes what follows from predicates."""
+    return Unbounded(declared=stream["window_numbers"][0] == 0)
+
+
 def _calls(expression: Expression) -> Iterator[Expression]:
     """The functions of the user's own in an expression: no text can hold them."""
-    if isinstance(expression, Call):
+    if isinstance(expression, (Call, Vectorised)):
         yield expression
     for child in expression.children:
         yield from _calls(child)
@@ -70,7 +93,13 @@ def rebuilt(saved: Mapping[str, Any], path: str) -> Query:
         )
     try:
         streams = {
-            name: Stream(of["columns"], time=of["time"], static=of.get("static", False))
+            name: Stream(
+                of["columns"],
+                _kept(of),
+                of["time"],
+                static=of.get("static", False),
+                strict=of.get("strict", False),
+            )
             for name, of in saved["streams"].items()
         }
         parts = arguments(saved["sql"], streams, saved["cross"])
@@ -138,7 +167,7 @@ def differences(
                 yield f"only {who} subtracts {name} by {' AND '.join(condition)}"
     if given["cross"] != saved["cross"]:
         yield f"cross is {given['cross']}, in {keeper} it is {saved['cross']}"
-    if any(given[part] != saved[part] for part in ("select", "group_by", "aggregates")):
+    if any(given[part] != saved[part] for part in ("select", "computed", "group_by", "aggregates", "having")):
         yield f"it selects {_shown(given)}, {keeper} {_shown(saved)}"
 
 
@@ -173,7 +202,9 @@ def _read(described: Mapping[str, Any]) -> list[Expression | str]:
 def _shown(described: Mapping[str, Any]) -> str:
     """What a result of the query shows, as SELECT has it."""
     columns = described["group_by"] if described["aggregates"] else described["select"]
-    texts = [(name, f"{stream}.{column}") for name, stream, column in columns] + described["aggregates"]
+    texts = [(name, f"{stream}.{column}" if stream else column) for name, stream, column in columns]
+    texts += described["aggregates"]
+    texts = described["computed"] or texts
     return ", ".join(text if name == text else f"{text} AS {name}" for name, text in texts)
 
 

@@ -18,6 +18,7 @@ from eddy.migration.black_box import history
 from eddy.query.query import Query
 from eddy.query.windows import uses_time
 from eddy.router.executor import PlanExecutor
+from eddy.snapshot import disorder
 from eddy.snapshot.format import Path, SnapshotFile, damaged, opened, write
 from eddy.snapshot.header import BEFORE, OPTIONS, POLICIES, Saved, was_auto
 from eddy.snapshot.policy import is_auto, made_again, saved_options
@@ -65,9 +66,11 @@ def save(state: EngineState, path: Path) -> None:
         stays=options.stays,
         auto=is_auto(options.routing),
         options=saved_options(options.routing),
+        disorder=disorder.describe(state.reorder),
     )
     tables = [(schema_of(state.query, stream), batches_of(state, stream)) for stream in state.streams]
-    write(path, asdict(saved), tables)
+    version = 1 if state.reorder is None else disorder.FORMAT
+    write(path, {"format": version, **asdict(saved)}, [*tables, *disorder.tables(state.reorder)])
 
 
 def load(path: Path, query: Query | None, options: dict[str, Any], make: Make) -> EngineState:
@@ -81,6 +84,8 @@ def load(path: Path, query: Query | None, options: dict[str, Any], make: Make) -
             if query is None:
                 query = rebuilt(saved.query, file.path)
             elif isinstance(query, Query):
+                again = options["retractions"]
+                query = query.as_declared() if (saved.retractions if again is None else again) else query
                 check_same(saved.query, query, file.path)
                 query = arranged(query, saved.query, file.path)
             else:
@@ -88,6 +93,8 @@ def load(path: Path, query: Query | None, options: dict[str, Any], make: Make) -
             if not len(query.names) == len(saved.lows) == len(saved.nexts):
                 raise ValueError(f"it counts the rows of {len(saved.lows)} streams, not {len(query.names)}")
         made = {**own, **{name: value for name, value in options.items() if value is not None}}
+        with file.reading():
+            made.setdefault("lateness", disorder.allowed(saved.disorder))
         stays = "routing" not in made and (saved.stays or options["plan"] is not None)
         asked = made["advise"] or not stays
         if "routing" not in made and asked and saved.auto:
@@ -96,6 +103,7 @@ def load(path: Path, query: Query | None, options: dict[str, Any], make: Make) -
         state = make(query, made, stays, saved.first_row)
         state.steering.restore(saved.pins, saved.frozen)
         _restore(state, saved, file)
+        disorder.restore(state, saved.disorder, file)
     return state
 
 

@@ -275,6 +275,8 @@ def arrow_type(kind: ColumnType) -> pa.DataType:
     """The Arrow type in which Spark takes a column of results."""
     if kind.kind == "timestamp":
         return pa.timestamp("us", "UTC" if kind.zone else None)
+    if kind.kind == "duration":
+        return pa.duration("us")
     return _UNSIGNED.get(kind.name, kind.arrow)
 
 

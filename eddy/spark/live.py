@@ -188,8 +188,8 @@ class LiveJob:
 
     def _shown(self, result: Result) -> Iterator[pa.RecordBatch]:
         """What a result shows; the engine remembers more columns than that."""
-        if self.signed:
-            yield from as_spark(result, self.schema, True)
+        if self.signed or result.query.computed:
+            yield from as_spark(result, self.schema, self.signed)
         elif len(result):
             columns = [result.column(f"{output.stream}.{output.column}") for output in self.shown]
             named = [output.name for output in self.shown]

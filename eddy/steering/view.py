@@ -119,6 +119,7 @@ class Watch:
             pinned=pinned,
             migration=type(state.options.migration).__name__,
             beside=float(state.options.migration.beside),
+            at_once=float(state.options.migration.at_once),
             batch=sum(arrivals) / batches if batches else float(state.options.batch_size),
             lengths=self._lengths,
             pairs=pairs,

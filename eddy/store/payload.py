@@ -72,9 +72,12 @@ class Payload:
         self.next_row = row + n
         return jobs
 
-    def reserve_plain(self, low: int, n: int) -> None:
-        """Take in `n` rows without a NULL, but leave all values to the caller; rows below `low` may be forgotten."""
-        row = self.next_row
+    def reserve_plain(self, low: int, n: int) -> bool:
+        """Take in `n` rows without a NULL, but leave all values to the caller; rows below `low` may be forgotten.
+
+        Whether the rings were replaced by others.
+        """
+        row, version = self.next_row, self.version
         if low > self.low:
             self.low = min(low, row)
         self._calls += 1
@@ -85,6 +88,7 @@ class Payload:
             for name in self._valids:  # a slot may have had a NULL when it was last used
                 self._append_valid(name, None, row & (self._capacity - 1), n)
         self.next_row = row + n
+        return version != self.version
 
     def make_room(self, n: int) -> None:
         """Let `n` more rows fit."""

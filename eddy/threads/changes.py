@@ -71,6 +71,10 @@ class CrewChanges(PlanChanges):
         over.sort(key=lambda change: change.ended or 0)
         return (*over[-LOGGED:], *(change for change in every if change.ended is None))
 
+    @property
+    def fallbacks(self) -> int:
+        return sum(changes.fallbacks for changes in self._each)
+
     def check_none_held(self) -> None:
         for changes in self._each:
             changes.check_none_held()
@@ -148,4 +152,5 @@ def _together(changes: Sequence[MigrationStatistics]) -> MigrationStatistics:
         entries_demoted=sum(change.entries_demoted for change in changes),
         entries_promoted=sum(change.entries_promoted for change in changes),
         evaluations=sum(change.evaluations for change in changes),
+        fallback=next((change.fallback for change in changes if change.fallback is not None), None),
     )

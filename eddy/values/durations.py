@@ -63,6 +63,15 @@ def _scale(unit: str, duration: str) -> int:
     )
 
 
+def duration_text(length: int) -> str:
+    """A length in nanoseconds as people write it: a number of the coarsest unit that holds it exactly."""
+    for unit in ("day", "hour", "minute", "second", "ms", "us", "ns"):
+        count, rest = divmod(length, _NANOSECONDS[unit])
+        if rest == 0 and (count or unit == "second"):
+            return f"{count} {unit}{'s' if len(unit) > 2 and count != 1 else ''}"
+    raise AssertionError("a whole number of nanoseconds fits nanoseconds")
+
+
 def coarsest(length: int) -> tuple[int, str]:
     """A length in nanoseconds as a number of the coarsest unit that holds it exactly."""
     for unit, per_second in UNITS.items():

@@ -84,6 +84,10 @@ class ColumnType:
     def __str__(self) -> str:
         return self.name
 
+    def with_unit(self, unit: str) -> ColumnType:
+        """The same kind of time in another unit."""
+        return duration_type(unit) if self.kind == "duration" else timestamp_type(unit, self.zone)
+
     @property
     def is_integer(self) -> bool:
         """Signed or unsigned, of any width."""

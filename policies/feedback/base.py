@@ -39,6 +39,10 @@ class Edge(Protocol):
         """Seconds that it spares to suspend one entry, estimated."""
 
     @property
+    def pairs(self) -> bool:
+        """Whether it leaves out pairs, where others let entries wait."""
+
+    @property
     def patience(self) -> int:
         """Batches for which it rested the last time."""
 

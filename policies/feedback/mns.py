@@ -15,6 +15,10 @@ SHORTEST, LONGEST = 64, 4096
 WORTH = 2.0
 """Times what it spares that judging may take: composites that are not made take no memory either."""
 
+LEFT_OUT, DEAREST = 0.5, 12.0
+"""Of pairs that are judged the share that must stay out, since below that the keys that are noted take what is spared;
+and times what it spares that judging them may take: who asks for it wants the memory."""
+
 
 @frozen
 class Mns(Feedback):
@@ -40,8 +44,8 @@ class Mns(Feedback):
     ``detect="bloom"`` looks for parts of a key in Bloom filters instead of leaves and directories: they take a tenth of
     the space of directories, and miss some of what could wait.
 
-    Where judging takes more time than it is worth, an edge rests and tries again later (``restraint=False``: it never
-    rests).
+    Where judging takes more time than it is worth, an edge rests and tries again later; so does ``pairs`` where fewer
+    than half of the pairs stay out. (``restraint=False``: nothing ever rests.)
 
     ``literal=True`` is JIT as printed, which loses results; only `eddy.AsPrinted` runs it.
     """
@@ -76,8 +80,9 @@ class Mns(Feedback):
         return attributes if components == 1 or attributes else None
 
     def rest(self, edge: Edge) -> int:
-        """Rest where it has taken more time than it was worth."""
-        spared = (edge.failed - edge.returned) * edge.worth
-        if not self.restraint or edge.seconds <= WORTH * spared:
+        """Rest where it has taken more time than it was worth, and where too few pairs were left out."""
+        out = edge.failed - edge.returned
+        most = (DEAREST if edge.pairs else WORTH) * out * edge.worth
+        if not self.restraint or (edge.seconds <= most and not (edge.pairs and out < LEFT_OUT * edge.judged)):
             return 0
         return min(LONGEST, max(SHORTEST, 4 * edge.patience))

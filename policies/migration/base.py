@@ -158,6 +158,10 @@ class Migration(ABC):
     """Which part of the old plan's work goes on beside that of the new one until the windows have turned over: what a
     change costs, as `policies.Auto` weighs it. With 0 the states that the new plan lacks are made once instead."""
 
+    at_once: float = 0.0
+    """How large a state may be, in events of a batch, to be made at the change; what is larger is made when it is asked
+    for. This too tells `policies.Auto` what a change costs."""
+
     literal: bool = False
     """It is the technique as its paper prints it, which an engine refuses: `eddy.AsPrinted` runs it."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from attrs import field, frozen
@@ -11,7 +12,7 @@ from policies.migration.hybmig import HybMig
 from policies.migration.jisc import Jisc
 from policies.migration.moving_state import MovingState
 from policies.migration.parallel_track import ParallelTrack
-from policies.migration.pricing import Overheads, predict
+from policies.migration.pricing import OVERHEADS, predict
 from policies.optimizer.model import CostModel
 from policies.options import number
 
@@ -22,7 +23,7 @@ TECHNIQUES: Mapping[str, Migration] = {
     "HybMig": HybMig(),
 }
 """Those that it chooses from."""
-MODEL, OVERHEADS = CostModel(), Overheads()
+MODEL = CostModel()
 MARGIN = 1.05
 """Times what the others are said to take must be less than for `MovingState`, after which nothing is left to be done:
 what is said of them depends on more that is not known, such as the rows to come."""
@@ -45,6 +46,8 @@ class Cheapest(Migration):
     """
 
     pause: float = field(default=0.0, validator=number(least=0))
+
+    at_once = math.inf  # it takes no more than `MovingState`
 
     def begin(self, change: Change) -> None:
         survey = change.survey()

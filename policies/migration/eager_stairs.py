@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from attrs import frozen
 
 from policies.migration.base import Change, Migration
@@ -21,6 +23,8 @@ class EagerStairs(Migration):
     It costs what Moving State costs, entry by entry instead of state by state, and the demotion besides: a baseline for
     comparisons. The record of the change counts both (`entries_demoted`, `entries_promoted`).
     """
+
+    at_once = math.inf
 
     def begin(self, change: Change) -> None:
         """Take apart what the new plan does not store, then promote the entries under every row of the carrying leaf,

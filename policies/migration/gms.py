@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from attrs import frozen
 
 from policies.migration.base import Change, Migration
@@ -14,6 +16,8 @@ class Gms(Migration):
     The plans are black boxes: nothing is matched or moved. The pause is as long as the new plan takes for a window.
     Use it when a plan holds state that no other technique can take over, or is no plan at all (`eddy.Boxes`).
     """
+
+    at_once = math.inf
 
     def begin(self, change: Change) -> None:
         box = change.box(replay=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from attrs import frozen
 
 from policies.migration.base import Change, Migration
@@ -15,6 +17,8 @@ class MovingState(Migration):
     STAIRs that both plans have, also where one of them lies above a missing one. Nothing is emitted meanwhile: use it
     when a pause, which grows with the windows, matters less than the simplest behaviour after it.
     """
+
+    at_once = math.inf
 
     def begin(self, change: Change) -> None:
         """Fill all holes before the next event."""

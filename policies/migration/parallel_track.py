@@ -18,7 +18,8 @@ class ParallelTrack(Migration):
     only. When changes overlap there are as many plans, and each makes the results whose oldest row falls into its time.
 
     ``order="max"`` emits results in the order of their latest events, as everywhere in this library. ``order="pt"`` is
-    the paper's way: the new plan's results are held until the old one has gone; it cannot go with signed results.
+    the paper's way: the new plan's results are held until the old one has gone; it cannot go with signed results. With
+    threads each shard changes by itself, so one whose old rows have left gives its new plan's results before others.
 
     It ends when no stream has a live row from before (exact expiry: after one window, not two). A stream that falls
     silent would keep it for ever: when ``patience`` times as many rows have come as were live at the change, the new

@@ -3,6 +3,9 @@
 The papers' equations are for nested loops and two streams; here a state is made by index look-ups, and a composite of
 k streams is as old as its rows: see `costs.all_new_share` and `costs.owed_share`. What all techniques do alike is left
 out, which is to make the results and to take rows in: so only differences between predictions mean anything.
+
+`predict` is for a change that is about to begin, and `Cheapest` chooses by it; `change_seconds` is what `policies.Auto`
+asks before it, of which it knows estimates only: what one technique takes beyond the new plan's own work.
 """
 
 from __future__ import annotations
@@ -13,8 +16,11 @@ from attrs import frozen
 
 from policies.migration.costs import all_new_share, moving_state_seconds, owed_share
 from policies.migration.survey import JoinStep, Streams, Survey
+from policies.optimizer.estimate import Estimate
 from policies.optimizer.model import CostModel
 from policies.optimizer.moving import making_seconds
+from policies.optimizer.search import cost_of
+from policies.optimizer.steps import Steps, steps_of
 
 Share = Callable[[Streams], float]
 """From some streams to the part of their composites that is made."""
@@ -24,11 +30,11 @@ Work = list[tuple[JoinStep, float, float]]
 
 @frozen
 class Overheads:
-    """Seconds that a change takes beside what plans do anyway: fitted to what `benchmarks.techniques` measures."""
+    """Seconds that a change takes beside what plans do anyway: fitted to `benchmarks.papers.cheapest_runs`."""
 
     state: float = 5e-5
     """Make a state, whatever comes into it."""
-    lazily: float = 1.0
+    lazily: float = 1.5
     """Times what it takes to make a state at once, where it is done for the keys that a batch asks for."""
     batch: float = 3e-5
     """Take a batch the long way, as an engine does while a change is under way."""
@@ -40,6 +46,9 @@ class Overheads:
     """Begin with two plans."""
     work: float = 0.5
     """What steps take, of what the cost model says of them."""
+
+
+OVERHEADS = Overheads()
 
 
 @frozen
@@ -127,23 +136,23 @@ def _filling(survey: Survey, model: CostModel, overheads: Overheads) -> float:
     return moving_state_seconds(0.0, 0.0, states)  # matching and moving is a look-up of a few names
 
 
-def _long_way(survey: Survey, overheads: Overheads, steps: int, states: int = 0) -> float:
+def _long_way(batches: float, overheads: Overheads, steps: int, states: int = 0) -> float:
     """What batches take beyond the ordinary until the windows have turned over."""
-    each = overheads.batch + overheads.step * steps + overheads.state_with_holes * states
-    return survey.events / survey.batch * each
+    return batches * (overheads.batch + overheads.step * steps + overheads.state_with_holes * states)
 
 
 def _jisc(survey: Survey, overheads: Overheads, work: float, fill: float) -> Prediction:
     """Every hole is filled when it is asked for, or when a row of its own leaves."""
     lazily, states = overheads.lazily * fill, len(survey.missing)
-    seconds = work + lazily + _long_way(survey, overheads, len(survey.plan), states)
+    seconds = work + lazily + _long_way(survey.events / survey.batch, overheads, len(survey.plan), states)
     part = min(1.0, survey.batch / max(survey.events, 1.0))
     return Prediction(seconds, states * overheads.state + part * lazily)
 
 
 def _side_by_side(survey: Survey, overheads: Overheads, work: float, steps: int) -> Prediction:
     """Two plans run, with so many ``steps``; results come all the time."""
-    return Prediction(work + overheads.fork + _long_way(survey, overheads, steps), overheads.fork)
+    beyond = overheads.fork + _long_way(survey.events / survey.batch, overheads, steps)
+    return Prediction(work + beyond, overheads.fork)
 
 
 def _hybrid(survey: Survey) -> tuple[Share, Share]:
@@ -158,3 +167,54 @@ def _hybrid(survey: Survey) -> tuple[Share, Share]:
         return 1.0 - max([owed_share(len(streams), width) for width in inside], default=0.0)
 
     return owed, made
+
+
+# -- before a change is asked for --------------------------------------------------------------------------------------
+
+
+@frozen
+class Manner:
+    """How a technique gets to the states of a new plan: `Migration.beside` and `Migration.at_once`."""
+
+    beside: float = 0.0
+    at_once: float = 0.0
+
+
+def change_seconds(
+    plan: str,
+    other: str,
+    believed: Estimate,
+    model: CostModel,
+    manner: Manner,
+    horizon: float,
+    overheads: Overheads = OVERHEADS,
+) -> float:
+    """Seconds that it takes to get from one plan to the other, beyond the work of the latter.
+
+    Each step of it has to be prepared. Composites of states that only the other plan has are made once: at the change
+    or, where there are more than `Migration.at_once` tells, when they are asked for. Where `Migration.beside` is above
+    0, so much of the old plan goes on for ``horizon`` events instead.
+    """
+    ours, theirs = steps_of(plan, believed.graph), steps_of(other, believed.graph)
+    total = len(theirs.steps) * model.change
+    batches = float(believed.rows.sum()) / max(believed.batch, 1.0)
+    if manner.beside:
+        total += manner.beside * horizon * cost_of(plan, believed, model)
+        return total + overheads.fork + _long_way(batches, overheads, len(ours.steps) + len(theirs.steps))
+    new = sorted(theirs.kept - ours.kept)
+    few, left = manner.at_once * believed.batch, 0
+    for both, entries in zip(new, believed.cards(believed.sets(new)).tolist(), strict=True):
+        seconds = making_seconds(entries, both.bit_count(), model)
+        if believed.joins == "nested":
+            seconds += model.compare * _pairs(both, theirs, believed)
+        if entries > few:
+            seconds, left = overheads.lazily * seconds, left + 1
+        total += seconds
+    return total + _long_way(batches, overheads, len(theirs.steps), left) * (left > 0)
+
+
+def _pairs(both: int, steps: Steps, believed: Estimate) -> float:
+    """Pairs of entries that are compared to make a state by nested loops: equation 1 of Zhu et al."""
+    sides = [step for step in steps.steps if step.source | step.target == both]
+    cards = believed.cards(believed.sets([mask for step in sides for mask in (step.source, step.target)]))
+    return min([float(one * other) for one, other in cards.reshape(-1, 2)], default=0.0)

@@ -57,7 +57,8 @@ class CostModel:
     think: float = SECONDS["think"]
     """Look for the best plan."""
     change: float = SECONDS["change"]
-    """Prepare one step of a new plan."""
+    """Prepare one step of a new plan. That takes a third of this, measured; but what is believed of plans is uncertain,
+    and with less `Auto` makes changes that do not pay (`benchmarks.drift`)."""
     keep: float = SECONDS["keep"]
     """Keep composites of one set of streams, per event: a premium. They take memory, and where the feed changes, what
     is kept may grow without bounds before it is seen: a plan that keeps them must be worth it."""

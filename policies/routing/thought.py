@@ -6,10 +6,11 @@ from typing import Any
 
 from attrs import define, field
 
+from policies.migration.pricing import Manner, change_seconds
 from policies.optimizer.estimate import Estimate
 from policies.optimizer.measure import count, estimating, verifying
 from policies.optimizer.model import CostModel
-from policies.optimizer.moving import changing_seconds, moving_seconds
+from policies.optimizer.moving import changing_seconds
 from policies.optimizer.portions import Pieces, Portions, reckoned
 from policies.optimizer.search import search
 from policies.optimizer.steps import steps_of
@@ -123,7 +124,8 @@ class Thought:
         # The steps of the plan were counted: what an estimate says beyond that is no gain.
         spent = max(0.0, self.now.seconds - model.overhead(view))
         saved = (cost - cheaper) * min(1.0, spent / max(cost, 1e-12))
-        price = moving_seconds(view.plan, plan, believed, model, view.beside, self.horizon)
+        manner = Manner(view.beside, view.at_once)
+        price = change_seconds(view.plan, plan, believed, model, manner, self.horizon)
         if saved <= self.gain * self.trials.strictness * part:
             return None
         if self.trials.refuted(plan, saved, self.now.seconds):

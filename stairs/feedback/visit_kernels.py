@@ -199,14 +199,15 @@ def visit(order, work, marks, newest, waiting):
 @kernel(nb.boolean(LONGS, Work, RECORDS), makes_arrays=True)
 def make_room(order, work, marks):
     """A join has filled its ring: suppress what nothing matches of it. Whether that has made much room."""
-    table = carray(pointer(work.suppressions), (work.suppression_count, 2), np.int64)
+    table = carray(pointer(work.suppressions), (work.suppression_count, 3), np.int64)
     for i in range(work.suppression_count):
         if table[i, 0] == order[OUT]:
-            meta, edge = meta_at(order[OUT]), edge_at(table[i, 1])
+            meta, edge, begun = meta_at(order[OUT]), edge_at(table[i, 1]), ticks()
             there = meta[TAIL] - meta[FROM]
             failed = suppress(edge, work, marks, order[OUT], meta[FROM])
             edge.judged += max(failed, 0)
             work.short = table[i, 1] if failed < 0 else 0
+            unit_at(table[i, 2]).spent += ticks() - begun
             return failed > 0 and 2 * failed >= there
     return False
 

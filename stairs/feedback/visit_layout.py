@@ -165,7 +165,7 @@ WORK = np.dtype(
             LONG,
         ),  # entries that have come under keys that were noted; -1: there is no room to list them
         ("short", LONG),  # address: the edge that had no room to suppress in the middle of a join; 0: none
-        ("suppressions", LONG),  # address: the STAIRs into which joins are suppressed, each with the edge
+        ("suppressions", LONG),  # address: STAIRs into which joins are suppressed, each with edge and unit
         ("suppression_count", LONG),
     ]
 )

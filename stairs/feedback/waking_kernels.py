@@ -149,7 +149,7 @@ def wake(unit, edge, work, marks):
     k = unit.components
     out = carray(pointer(unit.woken + 4 * k * unit.woken_count), (waiting, k), np.int32)
     blacklist, streams = state_at(edge.blacklist), carray(pointer(edge.waiting_streams), (k,), np.int64)
-    if FEW * waiting < came + revealed and edge.sure != 0:
+    if FEW * waiting < came + revealed and edge.awake != 0:  # else what is kept for judging is not there
         if waiting > work.space or not is_ready(edge):
             return 0
         found = ask_again(edge, work, marks, out)

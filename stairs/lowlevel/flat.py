@@ -1,4 +1,4 @@
-"""Numbers of an array by their flat index: nothing but a load or a store.
+"""Numbers of an array by their flat index: nothing but a load, a store, or to ask for one before it is needed.
 
 In the loops that take most of the time an index into two dimensions costs a multiplication by a width that the
 compiler does not know, a test for negative indices, and registers for both.
@@ -10,6 +10,7 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 
@@ -53,3 +54,18 @@ get, put = _getting(32), _putting(32)
 """One int32."""
 get_key, put_key = _getting(64), _putting(64)
 """The key of a record: two int32 side by side."""
+
+
+@intrinsic
+def ask(typingctx: Any, array: Any, index: Any) -> Any:
+    """Start loading the number at an index of an int32 array into the cache; changes nothing (see `prefetch`)."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        at = _pointer(context, builder, signature.args[0], args[0], args[1], 8)
+        i32 = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [ir.IntType(8).as_pointer(), i32, i32, i32])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        builder.call(function, [at, i32(0), i32(3), i32(1)])
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64), codegen

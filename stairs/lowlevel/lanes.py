@@ -80,19 +80,6 @@ def any_below(ones, one, others, other, count):
 
 
 @part
-def none_below(ones, one, others, other, count):
-    """Whether none of them is, for numbers of which some most likely are: the rest is not looked at then."""
-    if count < 8:
-        return any_below(ones, one, others, other, count) == 0
-    j = 0
-    while j < count - 8:
-        if _below8(ones, one + j, others, other + j) != 0:
-            return False
-        j += 8
-    return _below8(ones, one + count - 8, others, other + count - 8) == 0
-
-
-@part
 def copy_all(to, there, start, here, count):
     """Copy ``count`` >= 4 numbers between flat indices."""
     if count >= 8:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 
 import numpy as np
@@ -11,7 +10,8 @@ from attrs import evolve
 
 import eddy
 from benchmarks import jit, table
-from benchmarks.jit_figures import BOUND, DEFAULTS, EVERY, MNS, NONE, SWEPT, Peak, Run, run, runs
+from benchmarks.goals import Line, keep, read
+from benchmarks.jit_figures import BOUND, DEFAULTS, EVERY, MNS, NONE, Peak, Run, run, runs
 from benchmarks.jit_workloads import BUSHY, BUSHY_DEFAULT, LEFT_DEEP_DEFAULT, WIDE, Clique, Setting
 from benchmarks.report import Report
 
@@ -83,26 +83,28 @@ def test_a_quick_run_is_a_small_one():
 def test_the_command_measures_every_group(monkeypatch, tmp_path, capsys):
     """With --quick; and keeps what was measured before."""
     kept = tmp_path / "results.json"
-    kept.write_text(json.dumps({"targets": {"before": {"measured": 1}}}))
+    keep(kept, "before", [Line("before", 1.0, "s", None)], "command", 0.0)
     monkeypatch.setattr(jit, "RESULTS", kept)
     monkeypatch.setattr(sys, "argv", ["jit", "--quick", "--write"])
     jit.main()
-    results = json.loads(kept.read_text())
+    groups = read(kept)
+    assert set(groups) == {"before", *jit.GROUPS}
+    figures = {name for group in groups.values() for name in group.figures}
+    lines = {line.what: line for group in groups.values() for line in group.lines}
     told = capsys.readouterr().out
-    assert "before" in results["targets"]
-    assert all(figure in results["figures"] and figure in told for figure in SWEPT)
+    assert figures and all(figure in told for figure in figures)
     for name, (_, _, speed, _) in DEFAULTS.items():
-        assert f"Defaults, {name}" in results["figures"]
-        assert (f"{name}: less processor time" in results["targets"]) == (speed is not None)
-    assert sum(what.startswith("every row has partners") for what in results["targets"]) == 4
-    assert np.isfinite([figure["measured"] for figure in results["targets"].values()]).all()
+        assert f"Defaults, {name}" in figures
+        assert (f"{name}: less processor time" in lines) == (speed is not None)
+    assert sum(what.startswith("every row has partners") for what in lines) == 4
+    assert np.isfinite([line.measured for line in lines.values()]).all()
 
 
 def test_a_group_that_is_not_there(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["jit", "--only", "nothing of the kind"])
     with pytest.raises(SystemExit):
         jit.main()
-    assert "Figure 10" in capsys.readouterr().err
+    assert "defaults, bushy, nested" in capsys.readouterr().err
 
 
 def test_the_page_shows_what_was_measured():

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
-from benchmarks.ratio import Race, table, write
+from benchmarks.ratio import Race, table
 
 
 class Clock:
@@ -67,9 +65,5 @@ def test_sides_that_disagree_are_no_comparison():
     contest.run(1)
 
 
-def test_tables_and_files(tmp_path):
+def test_tables():
     assert table(("a", "b"), [("xyz", 1.234), ("x", "long")]) == "a       b\n---  ----\nxyz  1.23\nx    long"
-    path = tmp_path / "results.json"
-    write(path, {"one": 1, "two": 1})
-    write(path, {"two": 2})
-    assert json.loads(path.read_text()) == {"one": 1, "two": 2}

@@ -8,9 +8,6 @@ import numpy as np
 import pytest
 
 import eddy
-from benchmarks.hybmig_figures import BLACK_BOXES, EVERY, HELD, Setting, box_stages, median, stages
-from benchmarks.jisc_figures import BACKGROUND, MOVING, STEMS, STILL, TRACKS, latency, side_by_side, to
-from benchmarks.median_box import Median
 from benchmarks.migration_workloads import (
     RARE,
     Even,
@@ -22,10 +19,10 @@ from benchmarks.migration_workloads import (
     right_deep,
     swapped,
 )
+from benchmarks.papers.jisc_runs import BACKGROUND, MOVING, STEMS, STILL, TRACKS, side_by_side, to
 from benchmarks.report import Report
 from benchmarks.stages import Arena, Stage, middle, ratios
-from benchmarks.techniques import GROUPS, TECHNIQUES, standing, there_and_back
-from policies import Jisc, MovingState
+from benchmarks.standing import TECHNIQUES, standing, there_and_back
 
 
 def test_plans_of_the_papers():
@@ -96,52 +93,6 @@ def test_a_side_that_finds_less_is_refused():
         arena.warm()
 
 
-def test_every_technique_in_the_clique():
-    """Held results come in the end; the rest come at once."""
-    (stage,) = stages(Report(quick=True), Setting().smaller(), EVERY, right_deep, 1)
-    totals = {name: sum(found) for name, found in stage.outputs.items()}
-    assert len(set(totals.values())) == 1 and totals[HELD] > 1000
-    assert stage.changes[HELD].results_held > 0
-    assert stage.silent("HybMig", "MovingState") == 0
-    assert stage.windows("MovingState", 2400) == 0 < stage.windows("HybMig", 2400)
-
-
-def test_black_boxes_in_the_clique():
-    """All give the same number of medians; Gms takes no time, and Gpt the windows of the rows and of the median."""
-    setting = Setting().smaller()
-    (stage,) = box_stages(Report(quick=True), setting, 1)
-    totals = {name: sum(found) for name, found in stage.outputs.items()}
-    assert set(totals) == set(BLACK_BOXES) and len(set(totals.values())) == 1 and totals["Gms"] > 100
-    ended = {name: stage.windows(name, setting.live) for name in BLACK_BOXES}
-    assert ended["Gms"] == 0 < ended["Ghm(share=8)"] < 0.5 < 2 <= ended["Gpt"] < 2.1
-
-
-def test_figure_22_has_output_and_work_over_time():
-    """Twelve fifths of a window for each technique."""
-    report = Report(quick=True, terminal=io.StringIO())
-    median(report)
-    over_time = [rows for name, rows in report.results()["figures"].items() if "fifth" in name]
-    assert [len(rows) for rows in over_time] == [len(BLACK_BOXES)] * 2
-    assert {len(row) for rows in over_time for row in rows} == {13}
-
-
-def test_the_median_box_is_what_it_says():
-    """For every event with results the median of those of the last width, by their times."""
-    work = Shifting(3, 40, 12)
-    query, width = work.query(eddy.Range(60)), 25
-    box, engine, results = Median(query, work.plan, width), eddy.Eddy(query), []
-    for batch in work.batches(work.chunk(2000), 17):
-        found = engine.push_all(batch).to_pydict()
-        times = [max(row) for row in zip(*(found[f"{name}.ts"] for name in "ABC"), strict=True)]
-        results += zip(times, found["A.x0"], strict=True)
-        wanted = [
-            np.median([value for when, value in results if time - width <= when <= time])
-            for time in sorted(set(times))
-        ]
-        assert box.push_all(batch).tolist() == wanted
-    assert len(results) > 200
-
-
 def test_what_a_stage_says():
     outputs = {"steady": [1, 1, 1, 0, 1], "late": [0, 0, 1, 0, 2]}
     seconds = {"steady": np.array([1.0, 1, 1, 1, 1]), "late": np.array([1.0, 5, 1, 1, 1])}
@@ -166,15 +117,13 @@ def test_a_report_has_figures_and_lines():
     """Silent in a pipe; results are plain values."""
     pipe = io.StringIO()
     report = Report(quick=True, terminal=pipe)
-    latency(report, "hash")
     report.tell("nothing")
     report.quiet()
     assert pipe.getvalue() == ""
-    results = report.results()
-    (rows,) = results["figures"].values()
-    assert [row["window"] for row in rows] == [200, 1000]
-    assert results["targets"]["Figure 10, hash, 200 rows: JISC's first output"]["target"] == 5.0
-    assert "Figure 10" in str(report)
+    report.row("a figure", ("window", "ms"), 200, 1.5)
+    report.reach("a goal", 1.5, "ms", 5.0)
+    assert report.rows()["a figure"] == [{"window": 200, "ms": 1.5}]
+    assert "a figure" in str(report) and "a goal" in str(report)
 
 
 def test_a_terminal_is_told():
@@ -185,18 +134,3 @@ def test_a_terminal_is_told():
     terminal = Terminal()
     Report(terminal=terminal).telling("batch")(7)
     assert "batch 7" in terminal.getvalue()
-
-
-def test_groups_have_names():
-    assert len(GROUPS) == len({name.strip() for name in GROUPS}) >= 10
-
-
-def test_latency_engines_start_from_the_same_snapshot(tmp_path):
-    """Composites are holes in it, whoever loads it; Moving State fills them when it comes back."""
-    work = Even(4, 50, 50)
-    engine = eddy.Eddy(work.query(), plan=left_deep(work.names))
-    Arena.of(work, {"": engine}, size=20).warm()
-    engine.save(tmp_path / "windows.eddy")
-    lazy = eddy.Eddy.load(tmp_path / "windows.eddy", joins="nested", migration=Jisc())
-    eager = eddy.Eddy.load(tmp_path / "windows.eddy", joins="nested", migration=MovingState())
-    assert not lazy.statistics().complete and eager.statistics().complete

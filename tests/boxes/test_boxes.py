@@ -208,3 +208,18 @@ def test_a_change_during_a_change_starts_anew(migration):
     assert [change.ended is None for change in boxes.history] == [type(migration) is not Gms] * 2 + [False]
     taken = [time for batches in boxes.box.taken for time in batches["A"]["ts"]]
     assert taken == list(range(taken[0], 60)) and taken[0] <= 24
+
+
+@TECHNIQUES
+def test_a_push_without_rows_lets_a_change_go_on(migration):
+    """It takes nothing in and is no event, under windows of time, too; a technique may use it for its work."""
+    query = query_of(Range(12))
+    staying = eddy.Eddy(query, plan=OLD)
+    boxes = eddy.Boxes(eddy.Eddy(query, plan=OLD), query.streams, migration=migration)
+    assert len(boxes.push_all({})) == 0
+    for number in range(60):
+        if number == 30:
+            boxes.migrate(lambda: eddy.Eddy(query, plan=NEW))
+        assert values(boxes.push(*row(number))) == values(staying.push(*row(number)))
+        assert len(boxes.push_all({})) == 0
+    assert boxes.box.plan == NEW and not boxes.migrating

@@ -88,6 +88,13 @@ def test_an_event_that_moves_every_row_many_times_over():
     chain.push(inner(C, *[7, ELSE] * 3) + [(D, 0, (k,), True) for k in (7, 8, 7)] + [(D, 1, (ELSE,), True)])
 
 
+def test_more_room_for_rows_with_numbers_beyond_32_bits():
+    """An engine that has run for long gets a larger batch than ever: links between rows move with them."""
+    chain = Chain(ONE_KEY, [(ROWS, 300), (ROWS, 300), (ROWS, 1), (RANGE, 0)], first_row=2**32 + 2**31 + 2)
+    for size in (1, 20, 200):
+        chain.push(base(*[7, 8] * size) + inner(B, *[7, ELSE] * size))
+
+
 def test_memory_follows_the_live_rows():
     """Keys that never return leave nothing behind, and room for a burst is given back."""
     rng = np.random.default_rng(0)
@@ -179,7 +186,7 @@ def test_what_cannot_be_is_refused_and_changes_nothing():
     one = KeyedRows([np.array([5])])
     for message, *batch in [
         ("other streams than 0 to 1", np.array([0, 2], np.int32), marks, {0: one, 1: one}),
-        ("other streams than 0 to 1", np.array([0, -1], np.int32), marks, {0: one, 1: one}),
+        ("other streams than 0 to 1", np.array([0, -2], np.int32), marks, {0: one, 1: one}),
         ("other streams than 0 to 1", streams, marks, {0: one, 1: one, 2: one}),
         ("give int32", streams, marks.astype(np.int64), {0: one, 1: one}),
         ("give int32", streams, marks[:1], {0: one, 1: one}),

@@ -8,7 +8,8 @@ import pytest
 
 from stairs.kernel import kernel
 from stairs.layout import LONGS, RECORDS
-from stairs.lowlevel.lanes import any_below, consecutive, copy_all, none_below
+from stairs.lowlevel.bits import BITS, count_bits, first_bit
+from stairs.lowlevel.lanes import any_below, consecutive, copy_all
 
 
 @kernel(nb.int32(RECORDS, nb.int64, RECORDS, nb.int64, nb.int64))
@@ -16,9 +17,14 @@ def some_below(ones, one, others, other, count):
     return any_below(ones, one, others, other, count)
 
 
-@kernel(nb.boolean(RECORDS, nb.int64, RECORDS, nb.int64, nb.int64))
-def no_one_below(ones, one, others, other, count):
-    return none_below(ones, one, others, other, count)
+@kernel(nb.int64(nb.uint64))
+def lowest(number):
+    return first_bit(number)
+
+
+@kernel(nb.int64(nb.uint64))
+def counted(number):
+    return count_bits(number)
 
 
 @kernel(nb.void(RECORDS, nb.int64, RECORDS, nb.int64, nb.int64))
@@ -40,7 +46,6 @@ def test_every_number_of_columns(count):
         one, other = random.integers(0, 10, 2).tolist()
         a, b = ones.ravel()[one : one + count], others.ravel()[other : other + count]
         assert bool(some_below(ones, one, others, other, count)) == bool((a < b).any())
-        assert no_one_below(ones, one, others, other, count) == bool((a >= b).all())
         to = np.full_like(ones, -1)
         wanted = to.copy()
         wanted.ravel()[other : other + count] = a
@@ -53,6 +58,14 @@ def test_numbers_are_compared_by_their_difference():
     older = np.array([[2**31 - 5] * 8], np.int32)
     assert not some_below(newest, 0, older, 0, 8)
     assert some_below(older, 0, newest, 0, 8)
+
+
+def test_the_first_bit_of_a_number_and_how_many_there_are():
+    for place in range(BITS):
+        above = (1 << BITS) - (1 << place)
+        assert lowest(1 << place) == lowest(above) == place
+        assert counted(above) == BITS - place
+    assert counted(0) == 0
 
 
 def test_consecutive():

@@ -52,6 +52,33 @@ def test_t67_what_a_selection_above_the_join_rejects_is_deleted(policy):
 
 
 @pytest.mark.parametrize("policy", [NoFeedback(), Doe(), TIRELESS, Mns()], ids=str)
+def test_t67_what_an_expression_over_two_streams_rejects_waits_above_the_join(policy):
+    """A.x + C.y > 200 is decided above the join of A and B. No row of C is enough for a1 (x = 1), so it is kept from
+    the join, and later rows of B make nothing with it; so is a2, which is alike; a3 (x = 300) passes. Rows of C come
+    and go, so a1 and a2 are not deleted: when one with y = 200 has come all that they make is there."""
+    where = ["A.k = B.k", "A.x + C.y > 200"]
+    engine = make({"A": "k x", "B": "k", "C": "y"}, where, "(A B) C", policy, window=100)
+
+    def made():
+        return engine.statistics().stairs[0].live
+
+    def row(name, ts, **values):
+        return name, ts, {"k": 1, **values}
+
+    judges = isinstance(policy, Mns)
+    first = feed(engine, ("C", 0, {"y": 7}), row("B", 1), row("A", 2, x=1), row("B", 3), row("B", 4))
+    assert first == [[]] * 5 and made() == (0 if judges else 3)
+    assert feed(engine, row("A", 5, x=1), row("B", 6)) == [[], []]
+    assert made() == (0 if judges else 8)
+    if judges:
+        numbers = engine.statistics().feedback
+        assert (numbers.suspended, numbers.dropped, numbers.waiting, numbers.resumed) == (2, 0, 2, 0)
+    assert len(feed(engine, row("A", 7, x=300))[0]) == 4
+    assert len(feed(engine, row("B", 8))[0]) == 1 and made() == (5 if judges else 15)
+    assert len(feed(engine, ("C", 9, {"y": 200}))[0]) == 15 and made() == 15
+
+
+@pytest.mark.parametrize("policy", [NoFeedback(), Doe(), TIRELESS, Mns()], ids=str)
 @pytest.mark.parametrize("plan", ["(A B) C", "C (B A)", "A (B C)", "stems"])
 def test_an_expression_over_both_sides(policy, plan):
     """A.x + C.z > 200 is decided when C is joined, above A and B: a row of A waits until some z is large enough."""

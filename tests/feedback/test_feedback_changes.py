@@ -138,6 +138,23 @@ def test_plan_changes_leave_nothing_behind():
     assert len(engine._state.executor.suspension.former) <= 6
 
 
+def test_suppressed_pairs_and_composites_that_wait_come_back_once_at_a_change():
+    """Pairs of BD and AE are suppressed, and composites of both wait, when two plans begin to run side by side: ABDE
+    got holes before these came back: filling the holes made what those that came back then made once more."""
+    rows = "B0022 C2012 C2221 D1202 E0020 A0121 B2220 A2110 C1102 E1011 E0222 A0110 D0010 A0200 B0200"
+    query, policy = clique("ABCDE", lambda _: eddy.Rows(40)), Mns(2, restraint=False, pairs=True)
+    found = []
+    for feedback in (NoFeedback(), policy):
+        engine = eddy.Eddy(query, "C ((D B) (A E))", feedback=feedback, migration=HybMig())
+        for ts, (name, *values) in enumerate([*rows.split(), "C2212"]):
+            if name + "".join(values) == "C2212":
+                engine.migrate("(((A B) C) D) E")
+            row = dict(zip(query.streams[name].columns, [ts, *map(int, values)], strict=True))
+            result = engine.push(name, {column: [value] for column, value in row.items()})
+        found.append(signed(result))
+    assert found[0] == found[1] and sum(found[0].values()) == 1
+
+
 def test_a_change_before_the_batch_after_a_change_finds_the_rows_that_wait():
     """Rows that wait come back to the STAIRs of the plan as it is now, not of the one of the last batch."""
     check(

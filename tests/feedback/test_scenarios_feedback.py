@@ -207,7 +207,7 @@ def test_t71_nothing_is_joined_for_a_stream_that_is_silent(policy):
 
 
 @pytest.mark.parametrize("levels", [1, None])
-def test_t63_t64_t72_sub_tuples_of_two_components(levels):
+def test_t63_t64_sub_tuples_of_two_components_on_one_side(levels):
     """a and b each have a partner in D, but not the same one: the pair waits, and single rows do not."""
     columns = {"A": "x a", "B": "x b", "C": "y", "D": "a b"}
     where = ["A.x = B.x", "A.a = D.a", "B.b = D.b", "B.x = C.y"]

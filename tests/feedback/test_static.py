@@ -29,8 +29,8 @@ def three(plan="(A B) R", feedback=TIRELESS, **options):
 
 @pytest.mark.parametrize("plan", ["(A B) C", "(A C) B", "stems"])
 @pytest.mark.parametrize("policy", [NoFeedback(), Doe(), TIRELESS], ids=str)
-def test_t67_what_a_selection_rejects_is_never_worked_for(plan, policy):
-    """A.x > 200: rows with x = 1 make nothing, each is detected anew, none waits; one with x = 300 passes."""
+def test_what_a_filter_rejects_is_never_worked_for(plan, policy):
+    """A.x > 200 is applied before any join: rows with x = 1 make nothing and none waits; one with x = 300 passes."""
     streams = {s: of(c, window=eddy.Rows(100)) for s, c in {"A": "x y", "B": "y", "C": "y"}.items()}
     query = eddy.Query(streams, where=["A.y = B.y", "A.y = C.y", "A.x > 200"], select=["A.x"])
     engine = eddy.Eddy(query, plan, feedback=policy)

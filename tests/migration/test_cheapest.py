@@ -167,7 +167,7 @@ def test_predictions_grow_with_what_is_missing():
     assert small["MovingState"].seconds < small["HybMig"].seconds
     assert large["MovingState"].seconds > large["HybMig"].seconds > 0
     assert large["MovingState"].pause > 1000 * large["HybMig"].pause
-    assert large["Jisc"].pause < large["MovingState"].pause / 20
+    assert large["Jisc"].pause < large["MovingState"].pause / 10
 
 
 def test_predictions_are_finite_where_there_is_nothing():

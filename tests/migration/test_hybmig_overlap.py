@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import eddy
-from policies import HybMig
+from policies import HybMig, Migration
 from tests.cases import Case, S
 from tests.checks import check
 from tests.migration.test_hybmig import BUSHY, LEFT, RIGHT
@@ -190,6 +190,55 @@ def test_too_many_cases_are_computed_at_once(monkeypatch):
     trace.migrate(OTHER)
     assert run_beside(trace) == [] and trace.engine.statistics().complete
     assert len(push_new_rows(trace, [3])) == 3**4 - 2**4
+    statistics = trace.engine.statistics()
+    assert (statistics.history[-1].fallback, statistics.fallbacks) == ("entries", 1)
+
+
+def test_a_change_that_does_as_it_says_is_no_fall_back():
+    """Nor is one to a plan of orderings that keeps no state: there is nothing to compute."""
+    trace = Trace(LEFT, migration=HybMig())
+    push_new_rows(trace, [1])
+    for number, plan in enumerate((RIGHT, OTHER, "stems"), 2):
+        trace.migrate(plan)
+        push_new_rows(trace, [number])
+    statistics = trace.engine.statistics()
+    assert [change.fallback for change in statistics.history] == [None] * 3 and statistics.fallbacks == 0
+
+
+def test_orderings_that_visit_composites_are_a_fall_back():
+    """Their states are holes to begin with; and a change while these are left is another one, for their sake."""
+    trace = Trace(LEFT, migration=HybMig())
+    push_new_rows(trace, [1])
+    trace.migrate("A: (C D) B | B: A (C D) | C: D A B | D: C A B")
+    assert (trace.last.fallback, trace.engine.statistics().complete) == ("orderings", False)
+    trace.migrate(RIGHT)
+    assert (trace.last.fallback, trace.engine.statistics().complete) == ("holes", True)
+    assert trace.engine.statistics().fallbacks == 2
+    assert len(push_new_rows(trace, [2])) == 2**4 - 1
+
+
+def test_parallel_track_after_a_split_is_a_fall_back():
+    """Two plans in one cannot be the older track."""
+
+    class Either(Migration):
+        """Two plans in one table for the first change, and two tracks for the next."""
+
+        def begin(self, change):
+            if change.running:
+                change.fork(held=False)
+            else:
+                change.split(sharing=True)
+
+        def work(self, change):
+            change.expire()
+
+    trace = Trace(LEFT, migration=Either())
+    push_new_rows(trace, [1])
+    trace.migrate(RIGHT)
+    assert trace.last.fallback is None
+    trace.migrate(OTHER)
+    assert (trace.last.fallback, trace.engine.statistics().fallbacks) == ("tracks", 1)
+    assert len(push_new_rows(trace, [2])) == 2**4 - 1
 
 
 def turned(pick, tree):

@@ -11,9 +11,10 @@ from attrs import evolve
 
 import eddy
 from policies import Auto, Fixed, Ghm, Gpt, HybMig, Jisc, ParallelTrack, Routing
+from policies.migration.pricing import OVERHEADS, Manner, change_seconds
 from policies.optimizer import Estimate, Graph
 from policies.optimizer.model import CostModel
-from policies.optimizer.moving import changing_seconds, making_seconds, moving_seconds, same
+from policies.optimizer.moving import changing_seconds, making_seconds, same
 from policies.routing import Glance, StairView, StepView, View
 from policies.routing.account import CREDIT, STOCK, URGENT
 
@@ -308,20 +309,44 @@ def chain_estimate():
 def test_only_states_that_are_new_cost_something():
     """Composites of B C are made once; that the other plan has A B costs nothing in this direction."""
     believed, model = chain_estimate(), CostModel(change=0.0)
-    there = moving_seconds("(A B) C", "A (B C)", believed, model, 0.0, 1e5)
-    back = moving_seconds("A (B C)", "(A B) C", believed, model, 0.0, 1e5)
+
+    def seconds(plan, other):
+        return change_seconds(plan, other, believed, model, Manner(at_once=math.inf), 1e5)
+
+    there, back = seconds("(A B) C", "A (B C)"), seconds("A (B C)", "(A B) C")
     assert there == pytest.approx(making_seconds(10.0, 2, model))
     assert back == pytest.approx(making_seconds(50_000.0, 2, model))
     assert back > 5_000 * there
-    assert moving_seconds("(A B) C", "(A B) C", believed, model, 0.0, 1e5) == 0.0
-    assert moving_seconds("(A B) C", "A: B C | B: A C | C: B A", believed, model, 0.0, 1e5) == 0.0
+    assert seconds("(A B) C", "(A B) C") == seconds("(A B) C", "A: B C | B: A C | C: B A") == 0.0
+
+
+def test_states_that_are_made_when_asked_for_cost_more():
+    """Also each batch until the windows have turned over: what is larger than `at_once` batches is such a state."""
+    believed, model = chain_estimate(), CostModel()
+    at_once, small, lazily = (
+        change_seconds("(A B) C", "A (B C)", believed, model, Manner(at_once=n), 1e5)
+        for n in (math.inf, 1, 0)
+    )
+    assert at_once == small < lazily
+    longer = evolve(believed, live=dict.fromkeys("ABC", 100_000.0))
+    assert change_seconds("(A B) C", "A (B C)", longer, model, Manner(), 1e5) > 2 * lazily
+
+
+def test_nested_loops_compare_all_pairs_to_make_a_state():
+    """Equation 1 of Zhu et al."""
+    believed, model = chain_estimate(), CostModel()
+    nested = evolve(believed, joins="nested")
+    more = [change_seconds("(A B) C", "A (B C)", each, model, Manner(), 1e5) for each in (believed, nested)]
+    assert more[1] - more[0] == pytest.approx(OVERHEADS.lazily * model.compare * 1000.0**2)
 
 
 @pytest.mark.parametrize("technique", [ParallelTrack(), HybMig(), Gpt(), Ghm()])
 def test_techniques_that_run_two_plans_cost_as_long_as_they_do(technique):
     """The longer the windows, the more a change has to bring."""
     believed, model, beside = chain_estimate(), CostModel(), technique.beside
-    short, long = (moving_seconds("(A B) C", "A (B C)", believed, model, beside, h) for h in (1e3, 1e6))
+    short, long = (
+        change_seconds("(A B) C", "A (B C)", believed, model, Manner(beside), h) for h in (1e3, 1e6)
+    )
     assert long > 100 * short > 0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from attrs import evolve
 
 import eddy
 from benchmarks.printed import EXAMPLES, FEEDS, HYBMIG, JISC, JIT, feed, one_key, run
@@ -11,6 +12,7 @@ from policies import HybMig, Jisc, Mns
 
 WRONG = {
     "T36": (2, 1, 0, 0),
+    "T37": (1, 1, 0, 0),
     "T38": (1, 0, 0, 1),
     "T39": (2, 0, 1, 0),
     "T40": (1, 1, 0, 0),
@@ -30,6 +32,13 @@ def test_each_printed_rule_gets_its_example_wrong(example):
     account = run(example).account
     assert (account.due, account.lost, account.repeated, account.false) == WRONG[example.name]
     assert not account.exact
+
+
+def test_t37_is_lost_by_the_definition_and_not_by_section_4_4():
+    """A row of U does nothing for S T, so it must not make the row of R attempted: its own stream does not say so."""
+    (example,) = (example for example in EXAMPLES if example.name == "T37")
+    assert run(example).account.lost == 1
+    assert run(evolve(example, fresh="own")).account.exact
 
 
 def test_without_a_change_what_is_printed_is_right():
@@ -98,6 +107,13 @@ def test_what_is_sound_is_not_run_here(technique):
     streams = {name: eddy.Stream({"x": "int64"}, window=eddy.Rows(3)) for name in "AB"}
     with pytest.raises(eddy.PolicyError, match=r"give .* to an Eddy"):
         eddy.AsPrinted(eddy.Query(streams, where=["A.x = B.x"]), "A B", technique)
+
+
+@pytest.mark.parametrize(("technique", "fresh"), [(JISC, "all"), (HYBMIG, "any"), (JIT, "any")])
+def test_which_rows_make_others_attempted_is_for_jisc(technique, fresh):
+    streams = {name: eddy.Stream({"x": "int64"}, window=eddy.Rows(3)) for name in "AB"}
+    with pytest.raises(eddy.PolicyError, match=f"not '{fresh}'"):
+        eddy.AsPrinted(eddy.Query(streams, where=["A.x = B.x"]), "A B", technique, fresh)
 
 
 def test_what_the_papers_have_no_rule_for_is_refused():

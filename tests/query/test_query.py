@@ -72,15 +72,16 @@ def test_select():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"streams": {}}, "at least two streams, and this one has 0"),
-        ({"streams": {"A": {"x": "int64"}}}, "at least two streams"),
+        ({"streams": {}}, "at least one stream: streams is empty"),
+        ({"streams": {"A": {"x": "int64"}}}, "unknown stream B"),
         ({"streams": ["A", "B"]}, "as a dict"),
         ({"streams": {"A": {}, "B": {"x": int}}}, "at least one column"),
         ({"streams": {"A": {"x": "int65"}, "B": {"x": int}}}, "unknown column type 'int65'"),
         ({"streams": {"A": 3, "B": {"x": int}}}, "columns as a dict"),
         ({"where": "A.x = B.z"}, "stream B has no column z"),
         ({"where": [3]}, "must be a text"),
-        ({"select": ["A.x + 1"]}, "select takes columns"),
+        ({"select": ["A.x + B.nothing"]}, "stream B has no column nothing"),
+        ({"select": ["NULL"]}, r"CAST\(NULL AS BIGINT\)"),
         ({"select": ["A.xx"]}, "stream A has no column xx: did you mean x"),
         ({"select": ["x"]}, "ambiguous"),
         ({"select": []}, "select is empty"),
@@ -156,8 +157,8 @@ def test_no_error_of_a_query_prints_a_table(given):
 
 
 def test_window_type():
-    """A window must be one of the four kinds."""
-    with pytest.raises(QueryError, match="a window is Rows, Range, Tumbling or Unbounded"):
+    """A window must be one of the five kinds."""
+    with pytest.raises(QueryError, match="a window is Rows, Range, Sliding, Tumbling or Unbounded"):
         Stream({"x": "int64"}, window=5)
 
 

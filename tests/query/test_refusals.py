@@ -22,7 +22,7 @@ def without(column):
 BAD = {
     "an unknown stream": lambda e: e.push("Z", GOOD),
     "an unknown stream beside a good one": lambda e: e.push_all({"A": GOOD, "Z": GOOD}),
-    "an unknown column": lambda e: e.push("A", {**GOOD, "extra": [1, 2]}),
+    "a column in another case": lambda e: e.push("A", {**without("f"), "F": [1, 2]}),
     "a missing column": lambda e: e.push("A", without("f")),
     "a missing time": lambda e: e.push("A", without("ts")),
     "a text for a number": lambda e: e.push("A", {**GOOD, "k": ["one", "two"]}),
@@ -103,7 +103,7 @@ def asked(**when):
     "make, says",
     [
         (lambda: eddy.Query({}), "streams"),
-        (lambda: eddy.Query({"A": eddy.Stream({"x": "int64"})}), "at least two"),
+        (lambda: eddy.Query({"A": eddy.Stream({"x": "int64"})}, minus={}), "minus is empty"),
         (lambda: query(where=["A.k = B.nothing"]), "nothing"),
         (lambda: query(where=["A.k < 'text'"]), "A.k"),
         (lambda: query(where=[]), "cross=True"),

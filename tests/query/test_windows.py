@@ -7,7 +7,7 @@ import pytest
 
 from eddy.errors import BatchError, QueryError
 from eddy.query.query import Query, Stream
-from eddy.query.windows import Range, Rows, Tumbling, Unbounded
+from eddy.query.windows import Range, Rows, Sliding, Tumbling, Unbounded
 
 
 @pytest.mark.parametrize(
@@ -19,6 +19,8 @@ from eddy.query.windows import Range, Rows, Tumbling, Unbounded
         Tumbling(rows=3),
         Tumbling(time="1 h"),
         Tumbling(time=7),
+        Sliding(7, every=2),
+        Sliding("1 h", every="5 minutes"),
         Unbounded(),
     ],
 )
@@ -49,12 +51,28 @@ def test_prints_as_written(window):
         lambda: Tumbling(rows=0),
         lambda: Tumbling(time=0),
         lambda: Tumbling(time="0 s"),
+        lambda: Sliding(5),
+        lambda: Sliding(5, every=0),
+        lambda: Sliding(-1, every=1),
+        lambda: Sliding("5 s", every="-1 s"),
     ],
 )
 def test_refused(make):
     """A window without a positive size, or with one that means nothing, is an error at once."""
-    with pytest.raises(QueryError):
+    with pytest.raises((QueryError, TypeError)):
         make()
+
+
+@pytest.mark.parametrize(
+    "window", [Range(300), Sliding(300, every="1 s"), Sliding("1 s", every=300), Tumbling(time=300)]
+)
+def test_a_bare_number_is_refused_for_timestamps(window):
+    """Both spellings are shown: of what it used to mean, and of what was likely meant. Nothing counts 0."""
+    told = r"so say what 300 counts, as in '300 ms', .* or '300 seconds'; in SQL 300 MS, or 300 SECONDS"
+    columns = {"ts": "timestamp[ms]", "x": "int64"}
+    with pytest.raises(QueryError, match=told):
+        Query({"A": Stream(columns, window=window), "B": Stream(columns)}, where="A.x = B.x")
+    Query({"A": Stream(columns, window=Range(0)), "B": Stream(columns)}, where="A.x = B.x")
 
 
 def query(a, b, **columns):
@@ -86,12 +104,13 @@ def test_table():
         ("1.5ms", 1500),
         ("1 DAY", 86_400_000_000),
         (datetime.timedelta(seconds=2), 2_000_000),
-        (3, 3_000_000),
+        ("3 s", 3_000_000),
+        (0, 0),
         ("1500 ns", 1),
     ],
 )
 def test_widths(width, size):
-    """A width comes to the finest unit of the query; a number counts in the column's own unit."""
+    """A width comes to the finest unit of the query."""
     table = query(Range(width), Rows(1), A="timestamp[s]", B="timestamp[us]").window_table()
     assert table[1].tolist() == [size, 1]
 
@@ -106,7 +125,7 @@ def test_panes_are_whole():
 
 def test_times_come_to_one_unit():
     """Times of all streams are int64 in the finest unit; those that overflow it are refused."""
-    q = query(Range(1), Range(1), A="timestamp[s]", B="timestamp[ns]")
+    q = query(Range("1 s"), Range("1 s"), A="timestamp[s]", B="timestamp[ns]")
     assert q.time_of("A", np.array([1, -2])).tolist() == [1_000_000_000, -2_000_000_000]
     times = np.array([1, 2])
     assert q.time_of("B", times) is times
@@ -132,7 +151,7 @@ def test_time_windows_need_time():
     with pytest.raises(QueryError, match="duration, but its time column is an integer"):
         query(Range("5 minutes"), Rows(1))
     with pytest.raises(QueryError, match="too wide"):
-        query(Range(2**61), Rows(1), A="timestamp[s]", B="timestamp[ns]")
+        query(Range(f"{2**61} s"), Rows(1), A="timestamp[s]", B="timestamp[ns]")
 
 
 def test_timed():

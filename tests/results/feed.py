@@ -62,7 +62,9 @@ class Feed:
         self.log: list[Any] = []
         self.fetched: Counter[tuple[str, str]] = Counter()
         for name, kinds, rows in [("A", A, ROWS_A), ("B", B, ROWS_B)]:
-            stream = SimpleNamespace(columns={c: column_type(kind) for c, kind in kinds.items()}, time=None)
+            stream = SimpleNamespace(
+                columns={c: column_type(kind) for c, kind in kinds.items()}, time=None, strict=False
+            )
             columns, n = normalise(name, stream, rows)
             for column, kind in kinds.items():
                 if kind == "string":
@@ -72,6 +74,7 @@ class Feed:
             self.payloads[name].append(columns, n)
         select = [("A", c) for c in A] + [("B", c) for c in B]
         self.query = SimpleNamespace(
+            computed=(),
             names=("B", "A"),
             select=tuple(
                 SimpleNamespace(name=f"{s}.{c}", stream=s, column=c, type=self.payloads[s].columns[c])

@@ -61,6 +61,29 @@ def test_one_key_is_hashed(spark, partitions):  # noqa: F811
     assert ("hash of" in eddy.spark.explain(frame)) == (partitions > 1)
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT A.k + B.k AS n, UPPER(A.s) || '-' AS t FROM A [RANGE 12], B [RANGE 12] "
+        "WHERE A.k = B.k AND A.s LIKE '%1'",
+        "SELECT A.k % 2 AS odd, COUNT(DISTINCT B.s) + 1 AS n, MIN(A.s) AS m FROM A [RANGE 12], B [RANGE 12] "
+        "WHERE A.k = B.k GROUP BY A.k % 2 HAVING COUNT(*) > 1",
+        "SELECT A.k * 2 AS n FROM A [RANGE 12] WHERE A.k > 1",
+    ],
+    ids=["expressions", "groups", "one stream"],
+)
+def test_expressions(spark, statement):  # noqa: F811
+    """What is computed of results, of groups and of one stream is what a single engine gives."""
+    given = feed().fill(3)
+    schemas = {name: eddy.Stream(given.streams[name].columns, time=given.streams[name].time) for name in "AB"}
+    query = eddy.sql(statement, schemas)
+    frames = {name: frame for name, frame in given.frames(spark).items() if name in query.names}
+    result = eddy.Eddy(query).push_all({name: given.table(name) for name in query.names})
+    expected = sorted(zip(*result.to_pydict(sign=query.signed).values(), strict=True), key=repr)
+    assert expected
+    assert sorted(map(tuple, eddy.spark.join(query, frames, partitions=3).collect()), key=repr) == expected
+
+
 @pytest.mark.parametrize("partitions", [2, 12])
 def test_several_keys_make_a_hypercube(spark, partitions):  # noqa: F811
     """Integers and texts with NULLs: each row goes where its keys say, and is copied where it has none."""

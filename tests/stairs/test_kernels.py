@@ -176,14 +176,15 @@ def test_a_cold_engine_compiles_what_it_needs_and_nothing_later(tmp_path):
 
 
 def test_every_shape_of_join_has_its_kernel():
-    """Common shapes have kernels of their own, all others share one; filling and nested loops have theirs."""
+    """Common shapes have kernels of their own, others share one by which side is a single stream."""
     assert (
         len({id(kernel) for kernel in (*ARRIVING.values(), FILLING, SCAN_ARRIVING, SCAN_FILLING)})
         == len(ARRIVING) + 3
     )
     for own in range(1, 7):
         for other in range(1, 7):
-            assert join_for(own, other, False, True) is ARRIVING.get((own, other), ARRIVING[0, 0])
+            shared = ARRIVING[0 if own > 1 else 1, 0 if other > 1 else 1]
+            assert join_for(own, other, False, True) is ARRIVING.get((own, other), shared)
             assert join_for(own, other, False, False) is FILLING
             assert join_for(own, other, True, True) is SCAN_ARRIVING
             assert join_for(own, other, True, False) is SCAN_FILLING

@@ -36,6 +36,19 @@ def test_a_ring_is_as_large_as_it_must_be():
     assert Ring(3, hashed=False).nbytes < Ring(3).nbytes
 
 
+def test_slots_that_are_left_are_used_before_a_ring_doubles():
+    """Where a batch has no room for its events, but slots to go on with; a few slots are not enough."""
+    ring = Ring(1, capacity=1024)
+    append(ring, range(300), [(i,) for i in range(300)])
+    assert (ring.capacity, len(ring.state[2])) == (1024, 512)
+    append(ring, range(212), [(i,) for i in range(212)])
+    ring.grow()
+    assert (ring.capacity, len(ring.state[2])) == (1024, 1024)
+    append(ring, range(500), [(i,) for i in range(500)])
+    ring.grow()
+    assert ring.capacity == 2048 and ring.tail == 1012
+
+
 def test_a_ring_is_full_at_its_limit():
     """A limited ring takes exactly so many entries a batch, and `grow` makes room again."""
     ring = Ring(1, hashed=False)

@@ -8,10 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stairs import Stair
-from stairs.layout import BASE, LOW, TAIL
+from stairs.key_kernels import link
+from stairs.layout import BASE, LOW, ROWS, TAIL
+from stairs.lowlevel.bits import BITS
 from stairs.ring import SMALLEST
-from stairs.ring_kernels import append_keys
-from stairs.stair import REFRESH
+from stairs.ring_kernels import append_keys, sweep
+from stairs.stair import ALL, REFRESH
 from tests.stair_model import FIRSTS, World, entries, keys_of, marks_of
 
 KEYS = st.sampled_from([0, 1, 2, 3, -1, 2**40])
@@ -105,6 +107,34 @@ def test_growing_reclaiming_and_shrinking_keep_every_live_entry_once(first):
     assert capacities[-1] <= 2 * capacities[99]
     assert len(world.stair.state[2]) <= 4 * SMALLEST
     assert world.stair.live(world.marks[0]) == sum(map(len, world.live_pairs().values()))
+
+
+@pytest.mark.parametrize("first", FIRSTS)
+@pytest.mark.parametrize("streams", [(0, 1), (0, 2, 4, 5), (1, 2, 3, 4, 5), tuple(range(3, 14))])
+def test_a_sweep_takes_away_the_dead_at_the_front_and_moves_the_few_that_live(streams, first):
+    """Every live entry is found once, by its key; blocks with more live ones than are spared stay as they were."""
+    stair, rng, count, spared = (
+        Stair("S", streams, first=first, composite=True),
+        np.random.default_rng(7),
+        460,
+        16,
+    )
+    stair.reserve(count)
+    append_keys(stair.state, rng.integers(0, 9, count))
+    marks = np.full((1, 14), 1000, np.int32)
+    chance = np.where(np.arange(count) < 3 * BITS, 0.1, 0.6)
+    live = rng.random(count) < chance
+    slots = np.arange(first, first + count) & (stair.capacity - 1)
+    rows = np.arange(1000, 1000 + count).repeat(len(streams)).reshape(count, -1)
+    rows[~live, rng.integers(0, len(streams), count)[~live]] = 999
+    stair.state[0][slots, ROWS:] = rows
+    link(stair.state, first, first + count, ALL)
+    found = {key: entries(stair, key, marks) for key in range(9)}
+    assert sum(map(len, found.values())) == live.sum()
+    sweep(stair.state, stair.streams, marks[0], spared)
+    assert stair.low == first + 3 * BITS
+    assert stair.tail == stair.base == first + count + live[: 3 * BITS].sum()
+    assert {key: entries(stair, key, marks) for key in range(9)} == found
 
 
 def test_a_few_old_entries_do_not_hold_a_large_ring():

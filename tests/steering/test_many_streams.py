@@ -11,10 +11,11 @@ import pytest
 
 import eddy
 from policies import Auto, Greedy, Jisc, Lottery, Random, Skinner
+from policies.migration.pricing import Manner, change_seconds
 from policies.optimizer import CostModel, Estimate, Graph, best, cost_of
 from policies.optimizer.cards_kernels import UNTESTED
 from policies.optimizer.families import improved
-from policies.optimizer.moving import changing_seconds, moving_seconds, same
+from policies.optimizer.moving import changing_seconds, same
 from policies.optimizer.plans import left_deep, show
 from tests import plan_model
 
@@ -260,7 +261,7 @@ def test_plans_for_many_streams_are_valid_and_better_than_the_order_of_declarati
         assert not same(text, declared, estimate.graph)
         assert changing_seconds(text, declared, estimate, MODEL) <= cost * (1 + 1e-9)
         for beside in (0.0, 1.0):  # made lazily; run beside the old plan
-            assert 0.0 < moving_seconds(declared, text, estimate, MODEL, beside, 1000.0) < math.inf
+            assert 0.0 < change_seconds(declared, text, estimate, MODEL, Manner(beside), 1000.0) < math.inf
 
 
 def test_orderings_for_64_streams_are_valid():

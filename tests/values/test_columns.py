@@ -21,8 +21,9 @@ NAN = math.nan
 NOON = dt.datetime(2024, 1, 1, 12)
 
 
-def stream_of(time: str | None = None, **columns: str) -> Any:
-    return SimpleNamespace(columns={name: column_type(kind) for name, kind in columns.items()}, time=time)
+def stream_of(time: str | None = None, strict: bool = False, **columns: str) -> Any:
+    kinds = {name: column_type(kind) for name, kind in columns.items()}
+    return SimpleNamespace(columns=kinds, time=time, strict=strict)
 
 
 def same(left: list, right: list) -> bool:
@@ -109,14 +110,14 @@ def test_neither_pandas_nor_polars_is_imported() -> None:
         from eddy.values.types import column_type
         kinds = dict(x="int64", f="float32", t="timestamp[us]", b="bool", s="string")
         kinds = {name: column_type(kind) for name, kind in kinds.items()}
-        stream = N(columns=kinds, time=None)
+        stream = N(columns=kinds, time=None, strict=False)
         table = pyarrow.csv.read_csv(io.BytesIO(b"x,f,t,b,s\\n1,2.5,2024-01-01,true,a\\n,,,,\\n"))
         columns, n = normalise("A", stream, table)
         assert n == 2 and not columns["t"].valid[1]
-        normalise("A", N(columns={"x": kinds["x"], "t": kinds["t"]}, time=None),
+        normalise("A", N(columns={"x": kinds["x"], "t": kinds["t"]}, time=None, strict=False),
                   {"x": np.ma.array([1.0, 2.0], mask=[0, 1]), "t": np.array(["2024", "NaT"], "M8[s]")})
         select = [N(name=name, stream="A", column=name, type=kind) for name, kind in kinds.items()]
-        result = Result(Contents(N(names=("A",), select=select), 2, lambda: np.zeros((2, 1), np.int64),
+        result = Result(Contents(N(names=("A",), select=select, computed=()), 2, lambda: np.zeros((2, 1), np.int64),
                                  lambda stream, names, rows: [columns[name] for name in names]))
         assert result.to_arrow().num_rows == 2 and result.to_pydict()["x"] == [1, None]
         assert not {"pandas", "polars"} & set(sys.modules)
@@ -124,9 +125,22 @@ def test_neither_pandas_nor_polars_is_imported() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+def test_columns_that_are_not_declared_are_passed_over() -> None:
+    """Whatever they hold, and however the batch comes; the others are what they would be without them."""
+    stream = stream_of(price="int64", volume="int64")
+    for batch in (
+        {"price": [1], "more": [object()], "volume": [2]},
+        pa.table({"more": [["x"]], "volume": [2], "price": [1]}),
+        {"price": np.array([1]), "volume": np.array([2]), "more": None},
+    ):
+        columns, n = normalise("A", stream, batch)
+        assert (list(columns), n) == (["price", "volume"], 1)
+        assert [column.values.tolist() for column in columns.values()] == [[1], [2]]
+
+
 def test_columns_must_be_exactly_those_declared() -> None:
     """Missing and unknown columns are named, with the nearest name that may have been meant."""
-    stream = stream_of(price="int64", volume="int64")
+    stream = stream_of(strict=True, price="int64", volume="int64")
     with pytest.raises(BatchError, match=r"'price' is missing \(is it the batch's 'prise'\?\)"):
         normalise("A", stream, {"prise": [1], "volume": [1]})
     with pytest.raises(BatchError, match=r"'volumes' is unknown \(did you mean 'volume'\?\)"):

@@ -1,0 +1,146 @@
+"""Calls of functions in SQL: sqlglot's nodes as functions of the table."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from sqlglot import exp
+
+from eddy.errors import QueryError
+from eddy.query.comparisons import Comparison
+from eddy.query.constants import fold
+from eddy.query.expressions import Expression, Literal
+from eddy.query.functions import BY_NODE, FUNCTIONS, Apply, Function
+from eddy.query.logic import Not
+from eddy.values.types import NULL, STRING
+
+Translate = Callable[[exp.Expr], Expression]
+_ALIASES = {"REGEXP_MATCHES": "REGEXP_LIKE", "DATE_PART": "EXTRACT"}
+
+
+def call(node: exp.Expr, translate: Translate) -> Expression | None:
+    """Our tree for a call of a function, whose arguments ``translate`` makes ours; None if it is none."""
+    function = BY_NODE.get(type(node))
+    if function is not None:
+        return _call(function, node, translate)
+    rule = _RULES.get(type(node))
+    return None if rule is None else rule(node, translate)
+
+
+def _call(function: Function, node: exp.Expr, translate: Translate) -> Expression:
+    """A function of the table."""
+    name, given = function.name, [*_given(node)]
+    if name == "TRIM":
+        name = {"LEADING": "LTRIM", "TRAILING": "RTRIM"}.get(node.args.get("position") or "", name)
+    elif name == "DATE_DIFF":
+        given = _date_diff(node, given)
+    called = apply(name, [translate(part) for part in given])
+    return Not(called) if node.args.get("negate") else called
+
+
+def _given(node: exp.Expr) -> Iterator[exp.Expr]:
+    """The arguments of one of sqlglot's functions, in order."""
+    for key in node.arg_types:
+        part = node.args.get(key)
+        yield from (
+            item for item in (part if isinstance(part, list) else [part]) if isinstance(item, exp.Expr)
+        )
+
+
+def _date_diff(node: exp.Expr, given: list[exp.Expr]) -> list[exp.Expr]:
+    """DATE_DIFF('day', a, b), or DATE_DIFF(b, a, DAY) as others have it: the part, the first and the second time."""
+    first, unit = node.this, node.args.get("unit")
+    if isinstance(first, exp.Literal) and unit is not None:
+        if isinstance(unit, exp.Var):  # sqlglot takes a bare name here for a unit of time
+            raise QueryError(
+                f"{node.sql()}: name the stream of the last column as well, such as DATE_DIFF('day', A.x, B.y)"
+            )
+        return [first, node.expression, unit]
+    if isinstance(unit, exp.Var) or unit is None:
+        return [exp.Literal.string("day" if unit is None else unit.name), node.expression, first]
+    raise QueryError(f"{node.sql()} is not supported: write DATE_DIFF('day', A.x, B.y)")
+
+
+def apply(name: str, arguments: Sequence[Expression]) -> Expression:
+    """A function of the table by its name; of constants it is computed here, once."""
+    function = FUNCTIONS[name]
+    if function.strict and any(argument.type.kind == "null" for argument in arguments):
+        return Literal(None, NULL)
+    return fold(Apply(name, tuple(arguments)))
+
+
+def refusal(node: exp.Expr) -> str:
+    """What to say of a part of SQL that means nothing here: what comes nearest, and what there is."""
+    what = node.name if isinstance(node, exp.Anonymous) else node.key.upper()
+    if isinstance(node, exp.AggFunc):
+        return f"{node.sql()} is an aggregate, which is not supported in a predicate: it stands in SELECT and HAVING"
+    if isinstance(node, (exp.Subquery, exp.Exists, exp.Select)):
+        return f"{node.sql()} is not supported here: a subquery stands in FROM, where it filters, projects or joins"
+    known = [*(name for name in FUNCTIONS if name.isidentifier()), "ABS", "CAST", "NULLIF", "MOD"]
+    close = difflib.get_close_matches(what.upper(), known, 1, 0.7)
+    near = f"did you mean {close[0]}? " if close else ""
+    listed = ", ".join(sorted(name for name in known if name != "CASE"))
+    return (
+        f"{node.sql()} ({what}) is not supported: {near}There are + - * / % ||, comparisons, BETWEEN, IN, IS NULL, "
+        f"IS DISTINCT FROM, AND, OR, NOT, CASE and {listed}; a function of your own is passed as eddy.predicate or "
+        "eddy.function"
+    )
+
+
+def _case(node: exp.Case, translate: Translate) -> Expression:
+    parts: list[Expression] = []
+    for branch in node.args["ifs"]:
+        when: Expression = translate(branch.this)
+        if node.this is not None:
+            when = Comparison("=", translate(node.this), when)
+        parts += [when, translate(branch.args["true"])]
+    default = node.args.get("default")
+    return apply("CASE", [*parts, Literal(None, NULL) if default is None else translate(default)])
+
+
+def _if(node: exp.If, translate: Translate) -> Expression:
+    default = node.args.get("false")
+    otherwise = Literal(None, NULL) if default is None else translate(default)
+    return apply("CASE", [translate(node.this), translate(node.args["true"]), otherwise])
+
+
+def _nullif(node: exp.Nullif, translate: Translate) -> Expression:
+    value, other = translate(node.this), translate(node.expression)
+    if other.type.kind == "null":
+        return value
+    return apply("CASE", [Comparison("=", value, other), Literal(None, NULL), value])
+
+
+def _escape(node: exp.Escape, translate: Translate) -> Expression:
+    like = node.this
+    if type(like) not in (exp.Like, exp.ILike):
+        raise QueryError(f"{node.sql()}: ESCAPE stands behind LIKE and ILIKE")
+    parts = [translate(part) for part in (like.this, like.expression, node.expression)]
+    called = apply(BY_NODE[type(like)].name, parts)
+    return Not(called) if like.args.get("negate") else called
+
+
+def _anonymous(node: exp.Anonymous, translate: Translate) -> Expression:
+    name = _ALIASES.get(node.name.upper(), node.name.upper())
+    if name not in FUNCTIONS or not name.isidentifier() or name == "CASE":
+        raise QueryError(refusal(node))
+    return apply(name, [translate(part) for part in node.expressions])
+
+
+def _part_of_time(node: exp.Expr, translate: Translate) -> Expression:
+    """YEAR(x), MONTH(x) and the like."""
+    return apply("EXTRACT", [Literal(node.key, STRING), translate(node.this)])
+
+
+_RULES: dict[type[exp.Expr], Callable[[Any, Translate], Expression]] = {
+    exp.Case: _case,
+    exp.If: _if,
+    exp.Nullif: _nullif,
+    exp.Escape: _escape,
+    exp.Anonymous: _anonymous,
+    **dict.fromkeys(
+        (exp.Year, exp.Quarter, exp.Month, exp.Week, exp.Day, exp.Hour, exp.Minute, exp.Second), _part_of_time
+    ),
+}

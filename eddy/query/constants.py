@@ -1,0 +1,71 @@
+"""Constants: expressions of constants are computed once, when a query is made."""
+
+from __future__ import annotations
+
+import math
+from typing import NoReturn
+
+from eddy.errors import QueryError
+from eddy.query.casts import WRITTEN, Cast
+from eddy.query.expressions import Arithmetic, Expression, Literal
+from eddy.values.durations import coarsest
+from eddy.values.types import (
+    FLOAT64,
+    INT64,
+    NULL,
+    STRING,
+    UINT64,
+    UNITS,
+    ColumnType,
+    duration_type,
+    timestamp_type,
+)
+
+_INT64, _UINT64 = range(-(2**63), 2**63), range(2**64)
+
+
+def fold(node: Expression) -> Expression:
+    """An expression of constants is computed once, here."""
+    if node.columns or node.type.kind == "null":
+        return node
+    column = node.evaluate(_no_columns)
+    if column.valid is not None and not column.valid.all():
+        fits = not isinstance(node, Arithmetic) or node.op not in "+-*"
+        fits = fits or not all(isinstance(side, Literal) for side in node.children)  # one is NULL
+        if not fits and node.type.kind in ("int", "uint", "timestamp", "duration"):
+            raise QueryError(f"{node} does not fit 64 bits")
+        return Literal(None, NULL) if isinstance(node, Arithmetic) else typed_null(node.type)
+    if node.type.kind == "string":
+        return Literal(column.values.as_py(), STRING)
+    value = column.values[0].item()
+    if isinstance(value, float) and not math.isfinite(value):
+        raise QueryError(f"{node} does not fit a float64")
+    if node.type.unit is not None:
+        value, unit = coarsest(value * (UNITS["ns"] // UNITS[node.type.unit]))
+        return Literal(
+            value,
+            duration_type(unit) if node.type.kind == "duration" else timestamp_type(unit, node.type.zone),
+        )
+    if node.type.is_integer:
+        return integer(value)
+    return Literal(value, FLOAT64 if node.type.kind == "float" else node.type)
+
+
+def _no_columns(stream: str, column: str) -> NoReturn:
+    raise AssertionError("a constant reads no column")
+
+
+def typed_null(kind: ColumnType) -> Expression:
+    """NULL of a type, where SQL has a name for that."""
+    return Cast(Literal(None, NULL), kind) if kind.name in WRITTEN else Literal(None, NULL)
+
+
+def integer(value: int) -> Literal:
+    """An integer constant: int64 if it fits, else uint64."""
+    if value in _INT64:
+        return Literal(value, INT64)
+    if value in _UINT64:
+        return Literal(value, UINT64)
+    raise QueryError(
+        f"the integer {value} does not fit 64 bits: write it as a float, such as 1e20, if that is meant"
+    )

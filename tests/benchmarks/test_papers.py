@@ -1,0 +1,237 @@
+"""Figures of the papers: a piece touches no other, claims can fail, and the pages are what was measured."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+
+import pytest
+from attrs import evolve
+from rich.console import Console
+
+from benchmarks.papers.catalogue import FIGURES, named
+from benchmarks.papers.draw import draw
+from benchmarks.papers.figure import Chart, Claim, Figure, Profile, Row, Verdict
+from benchmarks.papers.pages import FOLDER, pages, shown
+from benchmarks.papers.record import keep, measured_by, path_of, read, stale
+from benchmarks.papers.run import run, tasks
+from benchmarks.stamp import digest
+
+QUICK = Profile()
+
+
+def doubled(profile: Profile) -> Iterator[Row]:
+    """Parallel Track takes two windows, Moving State half of one."""
+    profile.tell("measuring")
+    for window in (100, 200):
+        for technique, factor in (("PT", 2.0), ("MS", 0.5)):
+            yield {"window": window, "technique": technique, "ms": factor * window}
+
+
+def other(profile: Profile) -> Iterator[Row]:
+    yield {"window": 400, "technique": "PT", "ms": 800.0}
+
+
+def twice(rows) -> Verdict:
+    of = [row["ms"] / row["window"] for row in rows if row["technique"] == "PT"]
+    return Verdict(all(1.8 < x < 2.2 for x in of), f"{min(of):.2f} to {max(of):.2f} windows")
+
+
+FIGURE = Figure(
+    name="a-1",
+    paper="A",
+    label="Figure 1",
+    title="Durations",
+    setup="As printed.",
+    pieces={"small": doubled, "large": other},
+    claims=[Claim("Parallel Track takes two windows", twice, why="the clock is broken")],
+    charts=[Chart("window", "ms", "technique"), Chart("window", "ms", "technique", kind="bar")],
+    measures=("benchmarks/papers/figure.py",),
+)
+
+
+def test_a_piece_touches_no_other(tmp_path):
+    """Neither rows nor stamp, nor other figures."""
+    run(tasks([FIGURE], QUICK, folder=tmp_path), QUICK, tmp_path)
+    path = path_of("a-1", "quick", tmp_path)
+    before = json.loads(path.read_text())
+    assert list(before) == ["large", "small"] and before["small"]["stamp"]["seed"] == 0
+    record = read("a-1", "quick", tmp_path)["large"]
+    keep("a-1", "quick", "large", evolve(record, stamp=evolve(record.stamp, seed=7)), tmp_path)
+    after = json.loads(path.read_text())
+    assert after["small"] == before["small"] and after["large"]["stamp"]["seed"] == 7
+    assert [p.name for p in (tmp_path / "quick").iterdir()] == ["a-1.json"]
+
+
+def test_an_interrupted_run_is_taken_up_again(tmp_path):
+    """What has a record of this code is not measured again; what is older is."""
+    calls = []
+
+    def breaks(profile: Profile) -> Iterator[Row]:
+        calls.append("breaks")
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        yield from other(profile)
+
+    figure = evolve(FIGURE, pieces={"small": doubled, "large": breaks})
+    with pytest.raises(KeyboardInterrupt):
+        run(tasks([figure], QUICK, folder=tmp_path), QUICK, tmp_path)
+    assert [task.piece for task in tasks([figure], QUICK, folder=tmp_path)] == ["large"]
+    run(tasks([figure], QUICK, folder=tmp_path), QUICK, tmp_path)
+    assert tasks([figure], QUICK, folder=tmp_path) == []
+    assert len(tasks([figure], QUICK, again=True, folder=tmp_path)) == 2
+    older = evolve(figure, measures=("benchmarks/papers/run.py",))
+    assert len(tasks([older], QUICK, folder=tmp_path)) == 2
+
+
+def test_a_record_is_stale_when_the_code_has_changed(tmp_path):
+    run(tasks([FIGURE], QUICK, folder=tmp_path), QUICK, tmp_path)
+    record = read("a-1", "quick", tmp_path)["small"]
+    assert not stale(FIGURE, record)
+    changed = evolve(record, stamp=evolve(record.stamp, code="another"))
+    assert stale(FIGURE, changed)
+    assert "Stale" not in pages([FIGURE], tmp_path)["a.md"]
+    keep("a-1", "quick", "small", changed, tmp_path)
+    assert "**Stale**" in pages([FIGURE], tmp_path)["a.md"]
+    assert "**stale**" in pages([FIGURE], tmp_path)["README.md"]
+
+
+def test_the_code_of_a_figure_is_what_it_measures_and_what_measures_it():
+    assert measured_by(FIGURE) == ("benchmarks/papers/figure.py", "tests/benchmarks/test_papers.py")
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        digest(["nowhere"])
+
+
+def test_a_claim_that_does_not_hold_is_shown_with_its_reason(tmp_path):
+    run(tasks([FIGURE], QUICK, folder=tmp_path), QUICK, tmp_path)
+    assert (
+        "| Parallel Track takes two windows | 2.00 to 2.00 windows | yes |  |"
+        in pages([FIGURE], tmp_path)["a.md"]
+    )
+    record = read("a-1", "quick", tmp_path)["large"]
+    slow = [{**row, "ms": 10 * row["ms"]} for row in record.rows]
+    keep("a-1", "quick", "large", evolve(record, rows=slow), tmp_path)
+    text = pages([FIGURE], tmp_path)
+    assert "| 2.00 to 20.00 windows | **no** | the clock is broken |" in text["a.md"]
+    assert "| 0 of 1 |" in text["README.md"]
+
+
+def test_the_full_profile_is_shown_before_the_quick_one(tmp_path):
+    run(tasks([FIGURE], QUICK, folder=tmp_path), QUICK, tmp_path)
+    full = Profile("full")
+    run(tasks([FIGURE], full, folder=tmp_path)[:1], full, tmp_path)
+    found = shown(FIGURE, tmp_path)
+    assert found.profile == "full" and found.missing == ["large"]
+    assert "1 of 2 pieces missing" in pages([FIGURE], tmp_path)["README.md"]
+
+
+def test_a_picture_has_every_chart(tmp_path):
+    paper = [{"window": 100, "technique": "PT", "ms": 210.0}]
+    figure = evolve(FIGURE, charts=[evolve(chart, paper=paper) for chart in FIGURE.charts])
+    svg, png = draw(figure, list(doubled(QUICK)), tmp_path)
+    assert svg.read_text().count("PT, in the paper") == 2 and png.stat().st_size > 10_000
+    again = svg.read_text()
+    draw(figure, list(doubled(QUICK)), tmp_path)
+    assert svg.read_text() == again
+    assert draw(figure, [{"window": 1, "technique": "PT", "ms": None}], tmp_path) == []
+
+
+def test_figures_without_rows_of_their_own_name_those_they_show():
+    with pytest.raises(ValueError, match="a-1"):
+        evolve(FIGURE, of=FIGURE)
+    with pytest.raises(ValueError, match="no piece of a-1"):
+        evolve(FIGURE, name="a-2", pieces={}, of=FIGURE, only=["huge"])
+
+
+def test_a_piece_that_several_figures_show_is_measured_once(tmp_path):
+    shows = evolve(FIGURE, name="a-2", pieces={}, of=FIGURE, only=["large"])
+    assert [task.piece for task in tasks([shows], QUICK, folder=tmp_path)] == ["large"]
+    wanted = tasks([shows, FIGURE], QUICK, folder=tmp_path)
+    assert sorted((task.figure.name, task.piece) for task in wanted) == [("a-1", "large"), ("a-1", "small")]
+    run(wanted, QUICK, tmp_path)
+    assert shown(shows, tmp_path).rows == list(read("a-1", "quick", tmp_path)["large"].rows)
+    assert tasks([shows], QUICK, folder=tmp_path) == []
+
+
+def test_progress_is_for_terminals_only(tmp_path):
+    pipe, terminal = io.StringIO(), io.StringIO()
+    run(tasks([FIGURE], QUICK, folder=tmp_path), QUICK, tmp_path, Console(file=pipe))
+    assert pipe.getvalue() == ""
+    wanted = tasks([FIGURE], QUICK, again=True, folder=tmp_path)
+    run(wanted, QUICK, tmp_path, Console(file=terminal, force_terminal=True))
+    assert "2/2" in terminal.getvalue()
+
+
+# -- the catalogue ---------------------------------------------------------------------------------------------------
+
+
+def broken(rows: list[Row]) -> Iterator[list[Row]]:
+    """The rows with something wrong in them: one side's numbers much larger or smaller, or all numbers turned round."""
+    columns = dict.fromkeys(name for row in rows for name in row)
+    numbers = [n for n in columns if any(isinstance(row.get(n), float) or _count(row.get(n)) for row in rows)]
+    sides = [n for n in columns if any(isinstance(row.get(n), str) for row in rows)]
+    for column in numbers:
+        for factor in (1000.0, 0.001, 0.0, -1.0):
+            yield [_scaled(row, column, factor) for row in rows]
+            for side in sides:
+                for value in dict.fromkeys(row.get(side) for row in rows):
+                    yield [_scaled(row, column, factor) if row.get(side) == value else row for row in rows]
+        values = [row.get(column) for row in rows]
+        yield [{**row, column: value} for row, value in zip(rows, reversed(values), strict=True)]
+
+
+def _count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _scaled(row: Row, column: str, factor: float) -> Row:
+    value = row.get(column)
+    return {**row, column: value * factor} if isinstance(value, float) or _count(value) else row
+
+
+@pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.name)
+def test_every_claim_can_fail(figure):
+    """There are wrong rows that refute it: a claim that no measurement can refute says nothing."""
+    rows = shown(figure).rows
+    if not rows:
+        pytest.fail(f"{figure.name} has no record: python -m benchmarks.papers {figure.name}")
+    for claim in figure.claims:
+        if claim.judge(rows) is None:
+            continue
+        assert any(_refuted(claim, wrong) for wrong in broken(rows)), claim.text
+
+
+def _refuted(claim: Claim, rows: list[Row]) -> bool:
+    try:
+        verdict = claim.judge(rows)
+    except (ArithmeticError, ValueError):
+        return False
+    return verdict is not None and not verdict.agrees
+
+
+def test_the_test_of_claims_finds_one_that_cannot_fail():
+    rows = list(doubled(QUICK))
+    assert any(_refuted(FIGURE.claims[0], wrong) for wrong in broken(rows))
+    empty = Claim("always", lambda rows: Verdict(True, "anything"))
+    assert not any(_refuted(empty, wrong) for wrong in broken(rows))
+
+
+def test_names_are_unique_and_found():
+    names = [figure.name for figure in FIGURES]
+    assert len(set(names)) == len(names)
+    assert all(named(name).name == name for name in names)
+    with pytest.raises(KeyError, match="no figure"):
+        named("nothing")
+
+
+def test_the_pages_are_those_that_were_measured():
+    """`make pages` would change nothing: neither a number, nor the mark of a record that is older than the code."""
+    for name, text in pages(FIGURES).items():
+        assert (FOLDER / name).read_text(encoding="utf-8") == text, f"docs/results/{name}: run make pages"
+
+
+@pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.name)
+def test_every_measured_figure_is_drawn(figure):
+    if figure.charts:
+        assert (FOLDER / f"{figure.name}.svg").exists() and (FOLDER / f"{figure.name}.png").exists()

@@ -1,0 +1,265 @@
+"""Random SQL statements and rows, for a comparison with DuckDB.
+
+Only what both understand alike: no overflow, no NaN, and no values outside the domain of a function.
+"""
+
+from __future__ import annotations
+
+import datetime
+import random
+
+import pyarrow as pa
+
+TYPES = {
+    "int": pa.int64(),
+    "float": pa.float64(),
+    "str": pa.string(),
+    "bool": pa.bool_(),
+    "ts": pa.timestamp("us"),
+}
+COLUMNS = {"i": "int", "j": "int", "f": "float", "s": "str", "t": "str", "flag": "bool", "at": "ts"}
+SCHEMA = pa.schema([(name, TYPES[kind]) for name, kind in COLUMNS.items()])
+WORDS = ["", "a", "ab", "Abc", "b_b", "50%", "x y", " pad ", "äö", "aXbX"]
+PATTERNS = ["a%", "%b%", "_b%", "%\\%", "", "%", "A_c", "x y"]
+PARTS = ["year", "quarter", "month", "week", "day", "hour", "minute", "second", "dow", "doy"]
+STEPS = ["year", "month", "week", "day", "hour", "minute"]
+
+
+class Generator:
+    """One random statement, with the rows of its tables."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.names = self.random.sample("ABC", self.random.choice([2, 2, 2, 3]))
+
+    def table(self, most: int = 7) -> pa.Table:
+        """Rows of one table."""
+        n = self.random.randrange(most)
+        rows = [{name: self._value(kind) for name, kind in COLUMNS.items()} for _ in range(n)]
+        return pa.Table.from_pylist(rows, SCHEMA)
+
+    def _value(self, kind: str) -> object:
+        pick = self.random
+        if pick.random() < 0.15:
+            return None
+        if kind == "ts":
+            return datetime.datetime(2024, 1, 1) + datetime.timedelta(
+                days=pick.randrange(-400, 400), milliseconds=pick.randrange(86_400_000)
+            )
+        return {
+            "int": lambda: pick.randrange(-3, 5),
+            "float": lambda: pick.randrange(-12, 20) / 4,
+            "str": lambda: pick.choice(WORDS),
+            "bool": lambda: pick.random() < 0.5,
+        }[kind]()
+
+    def statement(self) -> str:
+        """SELECT expressions FROM two or three tables WHERE ..."""
+        pick = self.random
+        items = [f"{self.any(3)} AS c{i}" for i in range(pick.randrange(1, 5))]
+        return f"SELECT {', '.join(items)} FROM {self.sources()}{self.where()}"
+
+    def grouped(self) -> str:
+        """SELECT of groups, by columns and expressions, with or without aggregates and HAVING."""
+        pick = self.random
+        keys = [self.any(1) for _ in range(pick.choice([0, 1, 1, 2]))]
+        keys = [
+            key if any(f"{name}." in key for name in self.names) else f"{self.names[0]}.s" for key in keys
+        ]
+        items = [key for key in keys if pick.random() < 0.8]
+        items += [self.aggregate() for _ in range(pick.choice([0, 1, 2, 3]))]
+        if not items:
+            items = ["COUNT(*)"]
+        if keys and pick.random() < 0.3:
+            items.append(f"COALESCE({keys[0]}, {keys[0]})")
+        if pick.random() < 0.3:
+            items.append("COUNT(*) * 2 + 1")
+        pick.shuffle(items)
+        text = ", ".join(f"{item} AS c{i}" for i, item in enumerate(items))
+        text = f"SELECT {text} FROM {self.sources()}{self.where()}"
+        if keys:
+            text += f" GROUP BY {', '.join(keys)}"
+        if pick.random() < 0.3:
+            text += f" HAVING {self.aggregate()} IS NOT NULL AND COUNT(*) > {pick.randrange(3)}"
+        return text
+
+    def distinct(self) -> str:
+        """SELECT DISTINCT."""
+        items = [f"{self.any(1)} AS c{i}" for i in range(self.random.randrange(1, 4))]
+        return f"SELECT DISTINCT {', '.join(items)} FROM {self.sources()}{self.where()}"
+
+    def aggregate(self) -> str:
+        """An aggregate of an expression."""
+        pick = self.random
+        forms = [
+            "COUNT(*)",
+            "COUNT({any})",
+            "COUNT(DISTINCT {any})",
+            "SUM({int})",
+            "SUM({float})",
+            "AVG({int})",
+        ]
+        forms += [
+            "MIN({any})",
+            "MAX({any})",
+            "MEDIAN({int})",
+            "SUM(DISTINCT {int})",
+            "MIN({str})",
+            "MAX({str})",
+        ]
+        form = pick.choice(forms).replace("{any}", f"{{{pick.choice(list(TYPES))}}}")
+        if pick.random() < 0.25:
+            form += " FILTER (WHERE {bool})"
+        return self._of(form, 1)
+
+    def sources(self) -> str:
+        """The tables, joined by commas, or by JOIN with any condition."""
+        first, *others = self.names
+        if self.random.random() < 0.5:
+            return ", ".join(self.names)
+        joins = [f" JOIN {name} ON {self.link(self.names[: i + 1], name)}" for i, name in enumerate(others)]
+        return first + "".join(joins)
+
+    def where(self) -> str:
+        """Conditions, some between tables and some on one."""
+        pick = self.random
+        parts = [self.link([self.names[0]], name) for name in self.names[1:] if pick.random() < 0.6]
+        parts += [self.expression("bool", pick.choice([1, 2])) for _ in range(pick.randrange(3))]
+        return " WHERE " + " AND ".join(f"({part})" for part in parts) if parts else ""
+
+    def link(self, before: list[str], name: str) -> str:
+        """A condition that joins a table with one of those before it."""
+        pick = self.random
+        other, column = pick.choice(before), pick.choice(["i", "j", "s", "at", "f"])
+        return pick.choice(
+            [
+                f"{other}.{column} = {name}.{column}",
+                f"{other}.i = {name}.j",
+                f"{other}.i + 1 = {name}.j",
+                f"UPPER({other}.s) = UPPER({name}.t)",
+                f"{other}.i IS NOT DISTINCT FROM {name}.i",
+                f"{other}.f BETWEEN {name}.f - 1 AND {name}.f + 1",
+                f"{other}.i < {name}.i",
+                f"{other}.s || {name}.s LIKE '%b%'",
+            ]
+        )
+
+    def any(self, depth: int) -> str:
+        """An expression of any type."""
+        return self.expression(self.random.choice(list(TYPES)), depth)
+
+    def expression(self, kind: str, depth: int) -> str:
+        """An expression of a type, not deeper than so."""
+        if depth <= 0 or self.random.random() < 0.15:
+            return self._leaf(kind)
+        general = [self._case, self._coalesce, self._extreme, self._nullif]
+        own = [getattr(self, f"_{kind}")] * 6
+        return self.random.choice([*own, *general])(kind=kind, depth=depth - 1)
+
+    def _leaf(self, kind: str) -> str:
+        pick = self.random
+        if pick.random() < 0.75:
+            names = [name for name, of in COLUMNS.items() if of == kind]
+            return f"{pick.choice(self.names)}.{pick.choice(names)}"
+        return {
+            "int": lambda: str(pick.randrange(-2, 6)),
+            "float": lambda: f"{pick.randrange(1, 12) / 4}",
+            "str": lambda: f"'{pick.choice(WORDS)}'",
+            "bool": lambda: pick.choice(["TRUE", "FALSE"]),
+            "ts": lambda: f"TIMESTAMP '2024-0{pick.randrange(1, 9)}-1{pick.randrange(9)} 12:30:00'",
+        }[kind]()
+
+    def _of(self, form: str, depth: int) -> str:
+        """A form with an expression of a type for every `{type}`."""
+        while "{" in form:
+            start, end = form.index("{"), form.index("}")
+            form = f"{form[:start]}{self.expression(form[start + 1 : end], depth)}{form[end + 1 :]}"
+        return form
+
+    def _case(self, kind: str, depth: int) -> str:
+        forms = [
+            "CASE WHEN {bool} THEN {K} ELSE {K} END",
+            "CASE WHEN {bool} THEN {K} WHEN {bool} THEN {K} END",
+        ]
+        forms.append("CASE {int} WHEN 1 THEN {K} WHEN 2 THEN {K} END")
+        return self._of(self.random.choice(forms).replace("{K}", f"{{{kind}}}"), depth)
+
+    def _coalesce(self, kind: str, depth: int) -> str:
+        return self._of(f"COALESCE({{{kind}}}, {{{kind}}})", depth)
+
+    def _extreme(self, kind: str, depth: int) -> str:
+        function = self.random.choice(["LEAST", "GREATEST"])
+        return self._of(f"{function}({{{kind}}}, {{{kind}}})", depth)
+
+    def _nullif(self, kind: str, depth: int) -> str:
+        return self._of(f"NULLIF({{{kind}}}, {{{kind}}})", depth)
+
+    def _int(self, kind: str, depth: int) -> str:
+        pick = self.random
+        forms = [
+            "({int} + {int})",
+            "({int} - {int})",
+            "({int} % 3)",
+            "ABS({int})",
+            "-({int})",
+            "MOD({int}, 4)",
+        ]
+        forms += ["LENGTH({str})", "SIGN({float})", f"STRPOS({{str}}, '{pick.choice('abX')}')"]
+        forms += ["CAST({float} AS BIGINT)", "CAST({bool} AS BIGINT)", "({int} * 2)"]
+        step = pick.choice([step for step in STEPS if step != "week"])  # of which DuckDB counts whole ones
+        forms += [f"EXTRACT({pick.choice(PARTS)} FROM {{ts}})"]
+        forms += [f"DATE_DIFF('{step}', {{ts}}, {pick.choice(self.names)}.at)"]
+        return self._of(pick.choice(forms), depth)
+
+    def _float(self, kind: str, depth: int) -> str:
+        forms = ["({float} + {float})", "({float} - {int})", "({float} * 0.5)", "({int} / (ABS({int}) + 1))"]
+        forms += ["ROUND({float})", "FLOOR({float})", "CEIL({float})", "SQRT(ABS({float}))"]
+        forms += [
+            "LN(ABS({float}) + 1)",
+            "POWER(ABS({float}), 0.5)",
+            "ROUND({float}, 1)",
+            "CAST({int} AS DOUBLE)",
+        ]
+        return self._of(self.random.choice(forms), depth)
+
+    def _str(self, kind: str, depth: int) -> str:
+        forms = [
+            "({str} || {str})",
+            "UPPER({str})",
+            "LOWER({str})",
+            "TRIM({str})",
+            "LTRIM({str})",
+            "REVERSE({str})",
+        ]
+        forms += [
+            "SUBSTRING({str}, 2, 2)",
+            "SUBSTRING({str}, 2)",
+            "REPLACE({str}, 'b', 'zz')",
+            "LEFT({str}, 2)",
+        ]
+        forms += ["RIGHT({str}, 2)", "CAST({int} AS VARCHAR)", "CONCAT({str}, '-', {str})"]
+        forms += ["REGEXP_REPLACE({str}, '[aA]+', '<>')", "REGEXP_REPLACE({str}, '(b)', '\\1\\1', 'g')"]
+        forms += ["REGEXP_EXTRACT({str}, 'b(.)', 1)", "CAST({bool} AS VARCHAR)"]
+        return self._of(self.random.choice(forms), depth)
+
+    def _bool(self, kind: str, depth: int) -> str:
+        pick = self.random
+        op = pick.choice(["=", "<>", "<", "<=", ">", ">="])
+        of = pick.choice(["int", "float", "str", "ts"])
+        forms = [f"({{{of}}} {op} {{{of}}})"] * 3
+        forms += ["({bool} AND {bool})", "({bool} OR {bool})", "(NOT {bool})", f"({{{of}}} IS NULL)"]
+        forms += [f"({{{of}}} IS NOT NULL)", "({int} BETWEEN {int} AND {int})", "({int} IN (1, 2, {int}))"]
+        forms += ["({int} NOT IN (1, 2))", "({str} IN ('a', 'ab'))", f"({{{of}}} IS DISTINCT FROM {{{of}}})"]
+        forms += [
+            f"({{str}} LIKE '{pick.choice(PATTERNS)}')",
+            f"({{str}} NOT ILIKE '{pick.choice(PATTERNS)}')",
+        ]
+        forms += ["STARTS_WITH({str}, 'a')", "CONTAINS({str}, 'b')", "REGEXP_MATCHES({str}, '^[a-b]+$')"]
+        forms += ["({str} LIKE '50!%' ESCAPE '!')", "({bool} IS TRUE)"]
+        return self._of(pick.choice(forms), depth)
+
+    def _ts(self, kind: str, depth: int) -> str:
+        pick = self.random
+        forms = [f"DATE_TRUNC('{pick.choice(STEPS)}', {{ts}})", "({ts} + INTERVAL '90' MINUTE)"]
+        forms.append("({ts} - INTERVAL '2' DAY)")
+        return self._of(pick.choice(forms), depth)
