@@ -11,6 +11,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from xdist.scheduler import LoadGroupScheduling
 
+import eddy.tracks.driver
+import stairs.directory
 from stairs.lowlevel.secret import WORDS
 
 COMMON = {
@@ -30,6 +32,13 @@ settings.register_profile("thorough", max_examples=2000, **COMMON)
 settings.load_profile(os.environ.get("EDDY_TESTS", "repeatable"))
 if os.environ.get("EDDY_TESTS", "repeatable") == "repeatable":
     WORDS[:] = 0xD1B54A32D192ED03, 0x9E3779B97F4A7C15  # what is drawn by chance is the same each time, too
+
+
+@pytest.fixture(autouse=True)
+def own_thresholds(monkeypatch):
+    """What `tests.cases.make_engine` sets for a case ends with the test, so that no test depends on those before it."""
+    monkeypatch.setattr(stairs.directory, "LEAST", stairs.directory.LEAST)
+    monkeypatch.setattr(eddy.tracks.driver, "FEW", eddy.tracks.driver.FEW)
 
 
 ON_SPARK = {
