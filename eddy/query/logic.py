@@ -111,8 +111,48 @@ def conjuncts(expression: Expression) -> Iterator[Expression]:
             yield Comparison(_INVERSE[inner.op], inner.left, inner.right)
         else:
             yield expression
+    elif isinstance(expression, Or):
+        yield from _factored(expression)
     else:
         yield expression
+
+
+def disjuncts(expression: Expression) -> list[Expression]:
+    """The branches of OR; of anything else itself."""
+    if isinstance(expression, Or):
+        return [*disjuncts(expression.left), *disjuncts(expression.right)]
+    return [expression]
+
+
+def _factored(either: Or) -> Iterator[Expression]:
+    """The conjuncts of OR: what all branches say, and what is left of them.
+
+    `(p AND x) OR (p AND y)` is true exactly where `p` and `x OR y` are. An equality between streams that stands in
+    every branch is a key then, and not one test among others of every pair of rows.
+    """
+    branches = [list(conjuncts(branch)) for branch in disjuncts(either)]
+    common = [part for part in dict.fromkeys(branches[0]) if all(part in other for other in branches)]
+    if not common:
+        yield either
+        return
+    yield from common
+    rest = [[part for part in branch if part not in common] for branch in branches]
+    if all(rest):  # else a branch says no more than the others do
+        yield from conjuncts(reduce(Or, map(conjunction, rest)))
+
+
+def implied(expression: Expression) -> Iterator[Expression]:
+    """Predicates on one stream that are true wherever OR is, if every branch says something of that stream.
+
+    Of `(A.x = 1 AND B.y = 2) OR (A.x = 3 AND B.y = 4)` these are `A.x = 1 OR A.x = 3` and `B.y = 2 OR B.y = 4`: rows
+    that they reject can be in no result, and need not be stored.
+    """
+    branches = [list(conjuncts(branch)) for branch in disjuncts(expression)]
+    if len(branches) > 1:
+        for stream in sorted(expression.streams):
+            alone = [[part for part in branch if part.streams == {stream}] for branch in branches]
+            if all(alone):
+                yield reduce(Or, map(conjunction, alone))
 
 
 def _may_be_nan(comparison: Comparison) -> bool:

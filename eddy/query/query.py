@@ -23,7 +23,7 @@ from eddy.query.clock import Clock, clock_of, window_numbers
 from eddy.query.expressions import Expression, Literal
 from eddy.query.function import UserFunction
 from eddy.query.keys import KeyClass, key_classes
-from eddy.query.logic import conjunction, conjuncts
+from eddy.query.logic import conjunction, conjuncts, implied
 from eddy.query.minus import Minus, difference
 from eddy.query.names import Scope
 from eddy.query.outputs import Computed, Output
@@ -316,6 +316,8 @@ def _filters(predicates: Sequence[Expression], first: str) -> tuple[dict[str, Ex
         streams = predicate.streams
         if len(streams) > 1:
             between.append(predicate)
+            for part in implied(predicate):
+                alone.setdefault(next(iter(part.streams)), []).append(part)
         elif streams:
             alone.setdefault(next(iter(streams)), []).append(predicate)
         else:
