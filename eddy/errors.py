@@ -10,6 +10,9 @@ class EddyError(Exception):
 class QueryError(EddyError):
     """The query cannot be built: a type, a name, a predicate or a window does not fit."""
 
+    place: tuple[str, int, int] | None = None
+    """The text that it is about, and from where to where in it, the end excluded; None if it is about no text."""
+
 
 class PlanError(EddyError):
     """The plan cannot be parsed, or does not cover each stream of the query exactly once."""

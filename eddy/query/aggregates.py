@@ -16,10 +16,12 @@ from sqlglot import exp
 from eddy.errors import QueryError
 from eddy.query.calls import apply
 from eddy.query.expressions import Expression, Literal, quoted
+from eddy.query.instead import INSTEAD
 from eddy.query.names import Scope
 from eddy.query.outputs import refuse_repeated
 from eddy.query.own_aggregate import Aggregate, columns_of, compiled
 from eddy.query.parse import condition, parse_column, parse_sql, translate
+from eddy.query.place import about, at
 from eddy.shown import shown
 from eddy.values.types import FLOAT64, INT64, NULL, ColumnType
 
@@ -32,7 +34,14 @@ _FUNCTIONS: dict[type[exp.Expr], str] = {
     exp.Median: "MEDIAN",
 }
 _KNOWN = "COUNT, SUM, AVG, MIN, MAX and MEDIAN"
-_WRITE = f"write one of {_KNOWN} of one value, such as SUM(B.v), or COUNT(*)"
+_WRITE = f"write one of {_KNOWN} of one value, such as SUM(B.v), or COUNT(*); others are subclasses of eddy.Aggregate"
+
+_OVER = f"{INSTEAD['WINDOW']}; {_WRITE}"
+_INSTEAD: dict[type[exp.Expr], str] = {
+    exp.CountIf: "write COUNT(*) FILTER (WHERE ...)",
+    exp.ApproxDistinct: "write COUNT(DISTINCT ...)",
+    exp.AnyValue: "write MIN(...) or MAX(...)",
+}
 
 
 OwnKind = type[Aggregate]
@@ -97,12 +106,21 @@ def _aggregate(name: str, text: object, scope: Scope) -> AggregateOutput:
 def is_aggregate(node: exp.Expr) -> bool:
     """Whether sqlglot's node is an aggregate, and not merely has one in it."""
     if isinstance(node, (exp.Select, exp.Subquery, exp.Window, exp.WithinGroup)):
-        raise QueryError(f"cannot aggregate {node.sql()}: {_WRITE}")
+        raise about(
+            node,
+            QueryError(f"cannot aggregate {node.sql()}: {_OVER if isinstance(node, exp.Window) else _WRITE}"),
+        )
     return isinstance(node, (exp.AggFunc, exp.Filter))
 
 
 def aggregate_of(node: exp.Expr, scope: Scope) -> AggregateOutput:
-    """One of SQL's aggregates, which has no name yet.
+    """One of SQL's aggregates, which has no name yet."""
+    with at(node):
+        return _aggregate_of(node, scope)
+
+
+def _aggregate_of(node: exp.Expr, scope: Scope) -> AggregateOutput:
+    """The same, without a place for errors.
 
     `f(x) FILTER (WHERE p)` is `f(CASE WHEN p THEN x END)`: all of them pass over NULL, but for COUNT(*), which counts
     ones then.
@@ -112,7 +130,7 @@ def aggregate_of(node: exp.Expr, scope: Scope) -> AggregateOutput:
         where, node = condition(node.expression.this, scope), node.this
     function = _FUNCTIONS.get(type(node))
     if function is None:
-        raise QueryError(f"cannot aggregate {text}: {_WRITE}")
+        raise QueryError(f"cannot aggregate {text}: {_INSTEAD.get(type(node), _WRITE)}")
     argument, distinct = node.this, False
     if isinstance(argument, exp.Distinct):
         if len(argument.expressions) != 1 or argument.args.get("on"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -13,10 +12,13 @@ from eddy.query.comparisons import Comparison
 from eddy.query.constants import fold
 from eddy.query.expressions import Expression, Literal
 from eddy.query.functions import BY_NODE, FUNCTIONS, Apply, Function
+from eddy.query.instead import nearest_function
 from eddy.query.logic import Not
 from eddy.values.types import NULL, STRING
 
 Translate = Callable[[exp.Expr], Expression]
+AGGREGATES = ("COUNT", "SUM", "AVG", "MIN", "MAX", "MEDIAN")
+"""Those that SQL knows, which stand in SELECT and HAVING."""
 _ALIASES = {"REGEXP_MATCHES": "REGEXP_LIKE", "DATE_PART": "EXTRACT"}
 
 
@@ -79,8 +81,7 @@ def refusal(node: exp.Expr) -> str:
     if isinstance(node, (exp.Subquery, exp.Exists, exp.Select)):
         return f"{node.sql()} is not supported here: a subquery stands in FROM, where it filters, projects or joins"
     known = [*(name for name in FUNCTIONS if name.isidentifier()), "ABS", "CAST", "NULLIF", "MOD"]
-    close = difflib.get_close_matches(what.upper(), known, 1, 0.7)
-    near = f"did you mean {close[0]}? " if close else ""
+    near = nearest_function(what, [*known, *AGGREGATES])
     listed = ", ".join(sorted(name for name in known if name != "CASE"))
     return (
         f"{node.sql()} ({what}) is not supported: {near}There are + - * / % ||, comparisons, BETWEEN, IN, IS NULL, "

@@ -13,7 +13,9 @@ from attrs import define, field
 from sqlglot import exp
 
 from eddy.errors import QueryError
+from eddy.query.names import nearest
 from eddy.query.outputs import is_everything, written
+from eddy.query.place import about, at, in_place_of
 
 Columns = Callable[[str], Sequence[str]]
 """The columns of a stream, by the name of its schema."""
@@ -59,9 +61,8 @@ class _Flat:
         ctes = {**known}
         for cte in with_.expressions if with_ is not None else ():
             if with_.args.get("recursive"):
-                raise QueryError(
-                    "WITH RECURSIVE is not supported: a query joins streams, and does not repeat"
-                )
+                told = "WITH RECURSIVE is not supported: a query joins streams, and does not repeat"
+                raise about(cte.args["alias"], QueryError(told))
             ctes[cte.alias] = exp.Subquery(this=cte.this, alias=cte.args["alias"])
         parts: list[_Part] = []
         tables: list[tuple[exp.Table, exp.Join | None]] = []
@@ -69,7 +70,8 @@ class _Flat:
         items = [(select.args["from_"].this, None)]
         items += [(join.this, join) for join in select.args.get("joins") or ()]
         for table, join in items:
-            self._add(table, join, ctes, parts, tables, where)
+            with at(table):
+                self._add(table, join, ctes, parts, tables, where)
         if any(part.derived for part in parts):
             self._rename(select, parts, [join for _, join in tables if join is not None])
         for condition in where:
@@ -109,9 +111,10 @@ class _Flat:
                     f"stream {name} is named twice, here and in a subquery: give each its own alias, {name} AS a"
                 )
             self.streams[name] = table
-            shown: dict[str, exp.Expr] = {
-                column: exp.column(column, name, quoted=True) for column in self.columns(table.name)
-            }
+            with at(table):
+                shown: dict[str, exp.Expr] = {
+                    column: exp.column(column, name, quoted=True) for column in self.columns(table.name)
+                }
             parts.append(_Part(name, shown, False))
             tables.append((table, join))
             for inner in nested:
@@ -153,7 +156,8 @@ class _Flat:
         listed = table.args["alias"].columns if table.args.get("alias") else []
         if listed:
             if len(listed) != len(shown):
-                raise QueryError(f"{name} names {len(listed)} columns, and its subquery has {len(shown)}")
+                told = f"{name} names {len(listed)} columns, and its subquery has {len(shown)}"
+                raise about(table.args["alias"], QueryError(told))
             shown = {one.name: expression for one, expression in zip(listed, shown.values(), strict=True)}
         inside = list(within.streams.items())
         if (
@@ -188,6 +192,9 @@ class _Flat:
         for item in select.expressions:
             if is_everything(item):
                 names = [item.table] if isinstance(item, exp.Column) else list(self.streams)
+                if names[0] not in self.streams:
+                    told = f"unknown stream {names[0]}: {nearest(names[0], self.streams)}"
+                    raise about(item, QueryError(told))
                 more = {
                     column: exp.column(column, name, quoted=True)
                     for name in names
@@ -195,15 +202,15 @@ class _Flat:
                 }
                 count = sum(len(self.columns(self.streams[name].name)) for name in names)
                 if len(more) < count or found.keys() & more.keys():
-                    raise QueryError(
-                        f"{item.sql()} of a subquery has two columns of one name: name those that you mean"
-                    )
+                    told = f"{item.sql()} of a subquery has two columns of one name: name those that you mean"
+                    raise about(item, QueryError(told))
                 found |= more
                 continue
             inner = item.unalias()
             name = item.alias if isinstance(item, exp.Alias) else inner.name or written(inner)
             if name in found:
-                raise QueryError(f"two columns of a subquery are called {name}: rename one with AS")
+                told = f"two columns of a subquery are called {name}: rename one with AS"
+                raise about(item, QueryError(told))
             found[name] = self._qualified(inner)
         return found
 
@@ -216,7 +223,7 @@ class _Flat:
 
         def qualify(part: exp.Expr) -> exp.Expr:
             if isinstance(part, exp.Column) and not part.table and len(owners.get(part.name, ())) == 1:
-                return exp.column(part.name, owners[part.name][0], quoted=True)
+                return in_place_of(exp.column(part.name, owners[part.name][0], quoted=True), part)
             return part
 
         return node.copy().transform(qualify)
@@ -233,26 +240,30 @@ class _Flat:
                 part = by_name.get(node.table)
                 if part is None or not part.derived:
                     return node
-                return _shown(part, node.name)
+                return _shown(part, node)
             owners = [part for part in parts if node.name in part.shown]
             if len(owners) > 1:
-                raise QueryError(
-                    f"column {node.name} is ambiguous: write {' or '.join(f'{o.name}.{node.name}' for o in owners)}"
-                )
+                either = " or ".join(f"{o.name}.{node.name}" for o in owners)
+                told = f"column {node.name} is ambiguous: write {either}"
+                raise about(node, QueryError(told))
             if not owners and node.name not in aliases:
-                raise QueryError(f"no item of FROM has a column {node.name}")
-            return _shown(owners[0], node.name) if owners else node
+                known = dict.fromkeys(column for part in parts for column in part.shown)
+                told = f"no item of FROM has a column {node.name}: {nearest(node.name, known)}"
+                raise about(node, QueryError(told))
+            return _shown(owners[0], node) if owners else node
 
         items: list[exp.Expr] = []
         for item in select.expressions:
             if is_everything(item):
                 if any(join.args.get("using") or join.method == "NATURAL" for join in joins):
-                    raise QueryError(
-                        f"{item.sql()} beside USING and subqueries is not supported: name the columns"
-                    )
+                    told = f"{item.sql()} beside USING and subqueries is not supported: name the columns"
+                    raise about(item, QueryError(told))
+                if isinstance(item, exp.Column) and item.table not in by_name:
+                    told = f"unknown stream {item.table}: {nearest(item.table, by_name)}"
+                    raise about(item, QueryError(told))
                 wanted = [by_name[item.table]] if isinstance(item, exp.Column) else parts
                 items += [
-                    exp.alias_(expression.copy(), f"{part.name}.{column}", quoted=True)
+                    exp.alias_(in_place_of(expression.copy(), item), f"{part.name}.{column}", quoted=True)
                     for part in wanted
                     for column, expression in part.shown.items()
                 ]
@@ -269,11 +280,14 @@ class _Flat:
                 join.set("on", join.args["on"].transform(replaced))
 
 
-def _shown(part: _Part, column: str) -> exp.Expr:
-    if column not in part.shown:
-        raise QueryError(f"{part.name} has no column {column}: there is {', '.join(part.shown)}")
-    expression = part.shown[column].copy()
-    return expression if isinstance(expression, (exp.Column, exp.Literal)) else exp.paren(expression)
+def _shown(part: _Part, column: exp.Column) -> exp.Expr:
+    """What stands for a column of a subquery; an error in it is one of where the column is used."""
+    if column.name not in part.shown:
+        told = f"{part.name} has no column {column.name}: {nearest(column.name, part.shown)}"
+        raise about(column, QueryError(told))
+    expression = part.shown[column.name].copy()
+    whole = expression if isinstance(expression, (exp.Column, exp.Literal)) else exp.paren(expression)
+    return in_place_of(whole, column)
 
 
 def _moved(node: exp.Expr, old: str, new: str) -> exp.Expr:
@@ -281,7 +295,7 @@ def _moved(node: exp.Expr, old: str, new: str) -> exp.Expr:
 
     def renamed(part: exp.Expr) -> exp.Expr:
         if isinstance(part, exp.Column) and part.table in (old, "") and not part.is_star:
-            return exp.column(part.name, new, quoted=True)
+            return in_place_of(exp.column(part.name, new, quoted=True), part)
         return part
 
     return node.copy().transform(renamed)

@@ -17,6 +17,7 @@ from eddy.query.expressions import Expression, Get, Reference
 from eddy.query.names import Scope
 from eddy.query.outputs import Computed, Output, expanded, refuse_repeated, written
 from eddy.query.parse import condition, translate
+from eddy.query.place import about, at, in_place_of
 from eddy.values.types import Column, ColumnType
 
 
@@ -69,7 +70,8 @@ def grouping(
         inner = item.this if alias else item
         if inner.is_star:
             if not distinct:
-                raise QueryError(f"{item.sql()} does not go with aggregates: name the columns of GROUP BY")
+                refused = f"{item.sql()} does not go with aggregates: name the columns of GROUP BY"
+                raise about(item, QueryError(refused))
             shown += [Computed(one.name, maker.value(one.expression)) for one in expanded([item], scope)]
         else:
             shown.append(Computed(alias or written(inner), maker.expression(inner)))
@@ -115,9 +117,10 @@ class _Maker:
         lifted = node.copy().transform(self._lift)
         loose = [c for c in lifted.find_all(exp.Column) if not c.name.startswith(("group ", "aggregate "))]
         if loose:
-            raise QueryError(
+            refused = (
                 f"{loose[0].sql()} is neither grouped nor aggregated: add it to GROUP BY, or leave it out"
             )
+            raise about(loose[0], QueryError(refused))
         kept = {self.value(group).name: self.value(group) for group in self._groups}
         kept |= {one.name: Value(one.name, str(one), one.type) for one in self._aggregates}
         found = translate(lifted, Scope({"": {name: value.type for name, value in kept.items()}}))
@@ -128,7 +131,10 @@ class _Maker:
 
     def condition(self, node: exp.Expr) -> Expression:
         """The condition of HAVING."""
-        found = self.expression(node)
+        with at(node):
+            return self._condition(self.expression(node))
+
+    def _condition(self, found: Expression) -> Expression:
         names = {name: one.type for one in self._aggregates for name in [one.name]}
         names |= {self.value(group).name: group.type for group in self._groups}
         return condition(found, Scope({"": names}))
@@ -136,14 +142,17 @@ class _Maker:
     def _lift(self, node: exp.Expr) -> exp.Expr:
         """A column in the place of an aggregate, or of what is grouped by."""
         if is_aggregate(node):
-            return exp.column(self._aggregate(node, again=node.parent is not None).name, quoted=True)
+            name = self._aggregate(node, again=node.parent is not None).name
+            return in_place_of(exp.column(name, quoted=True), node)
         if isinstance(node, (exp.Literal, exp.Identifier, exp.Var, exp.DataType)) or not self._groups:
             return node
         try:
             group = translate(node, self._scope)
         except QueryError:
             return node
-        return exp.column(self.value(group).name, quoted=True) if group in self._groups else node
+        if group not in self._groups:
+            return node
+        return in_place_of(exp.column(self.value(group).name, quoted=True), node)
 
     def _aggregate(self, node: exp.Expr, again: bool) -> AggregateOutput:
         """The aggregate that a node is: one that is there already may stand for it, if it is not an item itself."""

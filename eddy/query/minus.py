@@ -57,11 +57,7 @@ def difference(minus: Any, where: Iterable[Expression], scope: Scope) -> Differe
     """The base, the streams that are subtracted from it, and their keys; `where` may not be between streams."""
     base = base_of(minus, scope)
     for predicate in where:
-        if len(predicate.streams) > 1:
-            raise QueryError(
-                f"{predicate} is between streams, but the where of a difference filters one stream at a time: "
-                f"the equalities that match rows of {base} go into minus (in SQL behind EXCEPT ... ON)"
-            )
+        refuse_between(predicate, base)
     pairs = {stream: list(_pairs(condition, base, stream, scope)) for stream, condition in minus.items()}
     first = {stream: _first(compared) for stream, compared in pairs.items()}
     classes = _classes([pair for keys in first.values() for pair in keys.items()], list(scope.streams))
@@ -120,6 +116,21 @@ def _pairs(condition: object, base: str, stream: str, scope: Scope) -> Iterator[
     if not found:
         raise QueryError(f"minus has no condition for {stream}: {_wanted(base, stream)}")
     yield from found
+
+
+def refuse_between(predicate: Expression, base: str) -> None:
+    """The where of a difference has filters."""
+    if len(predicate.streams) > 1:
+        raise QueryError(
+            f"{predicate} is between streams, but the where of a difference filters one stream at a time: "
+            f"the equalities that match rows of {base} go into minus (in SQL behind EXCEPT ... ON)"
+        )
+
+
+def refuse_unequal(condition: Expression, base: str, stream: str) -> None:
+    """The condition of a stream that is subtracted has equalities with the base."""
+    for part in conjuncts(condition):
+        _pair(part, base, stream)
 
 
 def _pair(part: Expression, base: str, stream: str) -> Pair:

@@ -12,6 +12,7 @@ from eddy.query.expressions import Expression, Reference
 from eddy.query.function import UserFunction
 from eddy.query.names import Scope
 from eddy.query.parse import parse_sql, translate
+from eddy.query.place import about, at
 from eddy.values.types import ColumnType
 
 Item = exp.Expr | UserFunction
@@ -95,7 +96,7 @@ def listed(items: object, clause: str) -> list[Item]:
 
 
 def _listed(item: str, clause: str) -> Iterable[exp.Expr]:
-    statement = parse_sql(f"SELECT {item}") if isinstance(item, str) and item.strip() else None
+    statement = parse_sql(item, before="SELECT ") if isinstance(item, str) and item.strip() else None
     if not isinstance(statement, exp.Select) or any(
         v for k, v in statement.args.items() if k != "expressions"
     ):
@@ -119,19 +120,19 @@ def expressions(nodes: Iterable[Item], scope: Scope, clause: str = "select") -> 
         alias = node.alias if isinstance(node, exp.Alias) else None
         item = node.this if alias else node
         if is_everything(item) and not alias:
-            found += [Computed(name, column) for name, column in _everything(item, scope)]
+            with at(item):
+                found += [Computed(name, column) for name, column in _everything(item, scope)]
         elif item.find(exp.AggFunc) is not None or item.is_star:
-            raise QueryError(_refusal(node.sql(), clause, aggregate=not item.is_star))
+            raise about(item, QueryError(_refusal(node.sql(), clause, aggregate=not item.is_star)))
         else:
             try:
                 expression = translate(item, scope)
             except QueryError as error:
                 verb = "group by" if clause == "group_by" else clause
-                raise QueryError(f"cannot {verb} {item.sql()}: {error}") from None
+                raise about(error.place, QueryError(f"cannot {verb} {item.sql()}: {error}")) from None
             if expression.type.kind == "null":
-                raise QueryError(
-                    f"{item.sql()} is NULL of no type: write CAST(NULL AS BIGINT), or another type"
-                )
+                untyped = f"{item.sql()} is NULL of no type: write CAST(NULL AS BIGINT), or another type"
+                raise about(node, QueryError(untyped))
             found.append(Computed(alias or written(item), expression))
     refuse_repeated([one.name for one in found])
     return tuple(found)

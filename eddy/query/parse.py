@@ -24,6 +24,7 @@ from eddy.query.constants import fold, integer
 from eddy.query.expressions import Absolute, Arithmetic, Expression, Literal, Negation, Reference
 from eddy.query.logic import And, Not, Or
 from eddy.query.names import Scope
+from eddy.query.place import about, at, note_places
 from eddy.shown import shown
 from eddy.values.durations import coarsest, nanoseconds
 from eddy.values.instants import has_offset, parse_instant
@@ -49,28 +50,41 @@ _ARITHMETIC: dict[type[exp.Expr], str] = {
 _CONNECTIVES: dict[type[exp.Expr], type[And] | type[Or]] = {exp.And: And, exp.Or: Or}
 
 
-def parse_sql(text: str, into: type[exp.Expr] | None = None, written: str | None = None) -> exp.Expr:
+def parse_sql(
+    text: str, into: type[exp.Expr] | None = None, written: str | None = None, before: str = ""
+) -> exp.Expr:
     """sqlglot's tree for one statement or, with `into`, one piece of SQL; its complaints become ours.
 
-    A complaint quotes what was `written`, should the text be a rewriting of it that keeps every position.
+    A complaint quotes what was `written`, should the text be a rewriting of it that keeps every position. What is put
+    ``before`` it, so that it becomes a statement, is no part of what the user wrote.
     """
+    written = text if written is None else written
     try:
-        return sqlglot.parse_one(text, into=into) if into else sqlglot.parse_one(text)
+        tree = sqlglot.parse_one(before + text, into=into) if into else sqlglot.parse_one(before + text)
     except sqlglot.errors.SqlglotError as error:
-        written = text if written is None else written
-        raise QueryError(f"cannot read {written.strip()!r} as SQL{_where(error, text, written)}") from None
+        said, place = _where(error, before + text, before + written)
+        raised = QueryError(f"cannot read {(before + written).strip()!r} as SQL{said}")
+        if place is not None:
+            start, end = (max(0, one - len(before)) for one in place)
+            about((written, start, end), raised)
+        raise raised from None
+    note_places(tree, written, len(before))
+    return tree
 
 
-def _where(error: sqlglot.errors.SqlglotError, text: str, written: str) -> str:
+def _where(error: sqlglot.errors.SqlglotError, text: str, written: str) -> tuple[str, tuple[int, int] | None]:
+    """What sqlglot says, near what, and where that is."""
     details = getattr(error, "errors", None) or [{}]
     context = "".join(str(details[0].get(part) or "") for part in ("start_context", "highlight"))
-    start = max(text.find(context), 0)
+    rest = str(details[0].get("end_context") or "")
+    start = max(text.find(context + rest), 0)
     end = start + len(context)
+    place = (end - len(str(details[0].get("highlight") or "")), end) if context else None
     end += len(re.split(r"\W", written[end:], maxsplit=1)[0]) if context else 0  # never half of a word
     near = written[start:end].strip()[-40:]
     said = re.sub(r"<class '[\w.]*?(\w+)'>", r"\1", str(details[0].get("description") or "")).rstrip(".")
     said = re.sub(r"<Token.*?SENTINEL.*?>", "the end", said)
-    return (f", near {near!r}" if near else "") + (f": {said}" if said else "")
+    return (f", near {near!r}" if near else "") + (f": {said}" if said else ""), place
 
 
 def condition(given: str | exp.Expr | Expression, scope: Scope) -> Expression:
@@ -79,13 +93,21 @@ def condition(given: str | exp.Expr | Expression, scope: Scope) -> Expression:
     Every condition of a query passes here, wherever it was written: it is true, false or NULL, and names columns of
     the scope only.
     """
-    if isinstance(given, exp.Expr):
-        given = translate(given, scope)
-    predicate = given if isinstance(given, Expression) else translate(_condition_of(given), scope)
-    typing_rules.boolean(predicate)
-    for stream, column in predicate.columns:
+    node = given if isinstance(given, exp.Expr | Expression) else _condition_of(given)
+    if isinstance(node, exp.Expr):
+        with at(node):
+            predicate = translate(node, scope)
+            typing_rules.boolean(predicate)
+            return predicate
+    typing_rules.boolean(node)
+    for stream, column in node.columns:
         scope.column(stream, column)
-    return predicate
+    return node
+
+
+def parts_of(node: exp.Expr) -> list[exp.Expr]:
+    """What AND joins, as sqlglot has it."""
+    return list(node.flatten()) if isinstance(node, exp.And) else [node]
 
 
 def _condition_of(text: str) -> exp.Expr:
@@ -96,6 +118,11 @@ def _condition_of(text: str) -> exp.Expr:
 
 def translate(node: exp.Expr, scope: Scope) -> Expression:
     """Our tree for sqlglot's."""
+    with at(node):
+        return _translated(node, scope)
+
+
+def _translated(node: exp.Expr, scope: Scope) -> Expression:
     kind = type(node)
     if kind in _CONNECTIVES:
         return reduce(_CONNECTIVES[kind], [translate(part, scope) for part in node.flatten()])
@@ -149,13 +176,16 @@ def _between(node: exp.Between, scope: Scope) -> Expression:
     subject = translate(node.this, scope)
     low, high = translate(node.args["low"], scope), translate(node.args["high"], scope)
     if node.args.get("symmetric"):
-        raise QueryError(f"{node.sql()}: BETWEEN SYMMETRIC is not supported")
+        raise QueryError(
+            f"{node.sql()}: BETWEEN SYMMETRIC is not supported: write BETWEEN LEAST(a, b) AND GREATEST(a, b)"
+        )
     return And(Comparison(">=", subject, low), Comparison("<=", subject, high))
 
 
 def _in(node: exp.In, scope: Scope) -> Expression:
     if not node.expressions:
-        raise QueryError(f"{node.sql()}: IN needs a list of values, such as A.x IN (1, 2, 3)")
+        told = f"{node.sql()}: IN needs a list of values, such as A.x IN (1, 2, 3)"
+        raise QueryError(told + ("; for those of a stream, write JOIN" if node.args.get("query") else ""))
     operand, options = translate(node.this, scope), [translate(option, scope) for option in node.expressions]
     if isinstance(operand, Literal) or not all(isinstance(option, Literal) for option in options):
         either: list[Expression] = [Comparison("=", operand, option) for option in options]
@@ -227,7 +257,7 @@ def parse_column(text: str, scope: Scope) -> Reference:
     """A column such as "A.x"."""
     node = parse_sql(text)
     if not isinstance(node, exp.Column):
-        raise QueryError(f"{text!r} is not a column: write stream.column, such as A.x")
-    column = _column(node, scope)
+        raise about(node, QueryError(f"{text!r} is not a column: write stream.column, such as A.x"))
+    column = translate(node, scope)
     assert isinstance(column, Reference)
     return column

@@ -29,6 +29,7 @@ from eddy.query.names import Scope
 from eddy.query.outputs import Computed, Output
 from eddy.query.own_aggregate import Aggregate
 from eddy.query.parse import condition
+from eddy.query.place import shows_places
 from eddy.query.predicate import UserPredicate
 from eddy.query.reach import follows, is_shorter, windows_allowed
 from eddy.query.residual import Residual, residuals
@@ -81,6 +82,7 @@ class Query:
     """Streams that were given no window, and have the one that is allowed."""
     _clock: Clock | None
 
+    @shows_places
     def __init__(
         self,
         streams: Mapping[str, Stream | Mapping[str, object]],

@@ -8,10 +8,12 @@ from typing import Any
 from sqlglot import exp
 
 from eddy.errors import QueryError
+from eddy.query.aggregates import aggregate_of
 from eddy.query.expressions import quoted
 from eddy.query.names import Scope
 from eddy.query.outputs import expressions, is_everything, refuse_repeated, written
 from eddy.query.own_aggregate import Aggregate
+from eddy.query.place import about, at, in_place_of
 
 
 def selected(select: exp.Select, scope: Scope, own: Mapping[str, type[Aggregate]]) -> dict[str, Any]:
@@ -22,7 +24,8 @@ def selected(select: exp.Select, scope: Scope, own: Mapping[str, type[Aggregate]
     items, having = select.expressions, select.args.get("having")
     distinct = select.args.get("distinct")
     if distinct is not None and distinct.args.get("on"):
-        raise QueryError("DISTINCT ON is not supported: write SELECT DISTINCT, or GROUP BY")
+        refused = QueryError("DISTINCT ON is not supported: write SELECT DISTINCT, or GROUP BY")
+        raise about(distinct, refused)
     group = _groups(select.args.get("group"), items)
     some = any(item.find(exp.AggFunc) for item in items)
     if any(_kind(item, own) for item in items):
@@ -50,15 +53,16 @@ def _groups(group: exp.Group | None, items: Sequence[exp.Expr]) -> list[exp.Expr
     if group is None:
         return []
     if any(value is not None for clause, value in group.args.items() if clause != "expressions"):
-        raise QueryError(
+        refused = (
             f"{group.sql().strip()} is not supported: GROUP BY takes columns and expressions, such as A.x"
         )
+        raise about(group, QueryError(refused))
     found = []
     for node in group.expressions:
         if isinstance(node, exp.Literal) and str(node.this).isdigit() and not node.is_string:
             place = int(node.this)
             if not 1 <= place <= len(items):
-                raise QueryError(f"GROUP BY {node.this}: SELECT has {len(items)} items")
+                raise about(node, QueryError(f"GROUP BY {node.this}: SELECT has {len(items)} items"))
             node = items[place - 1].unalias()
         found.append(node)
     return found
@@ -71,7 +75,7 @@ def _unaliased(node: exp.Expr, items: Sequence[exp.Expr], scope: Scope) -> exp.E
 
     def known(part: exp.Expr) -> exp.Expr:
         if isinstance(part, exp.Column) and not part.table and part.name in aliases:
-            return part if part.name in columns else exp.paren(aliases[part.name].copy())
+            return part if part.name in columns else in_place_of(exp.paren(aliases[part.name].copy()), part)
         return part
 
     return node.copy().transform(known)
@@ -83,8 +87,9 @@ def _resolved(node: exp.Expr, scope: Scope) -> exp.Expr:
     def resolve(part: exp.Expr) -> exp.Expr:
         if not isinstance(part, exp.Column) or part.is_star or part.table:
             return part
-        column = scope.column(None, part.name)
-        return exp.column(column.column, column.stream, quoted=True)
+        with at(part):
+            column = scope.column(None, part.name)
+        return in_place_of(exp.column(column.column, column.stream, quoted=True), part)
 
     return node.copy().transform(resolve)
 
@@ -130,7 +135,12 @@ def _with_own(
 def _computed(node: exp.Expr, scope: Scope, own: Mapping[str, type[Aggregate]]) -> str | Aggregate:
     """An aggregate as a query takes it: a text, or an instance of the user's own class."""
     kind, resolved = _kind(node, own), _resolved(node, scope)
-    return resolved.sql() if kind is None else kind(*(part.sql() for part in resolved.iter_expressions()))
+    with at(node):
+        if kind is not None:
+            return kind(*(part.sql() for part in resolved.iter_expressions()))
+        if resolved.find(exp.AggFunc) is resolved:
+            aggregate_of(resolved, scope)
+    return resolved.sql()
 
 
 def _kind(node: exp.Expr, own: Mapping[str, type[Aggregate]]) -> type[Aggregate] | None:

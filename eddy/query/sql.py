@@ -19,17 +19,19 @@ from sqlglot import TokenType, exp, tokenize
 
 from eddy.errors import QueryError
 from eddy.query.aggregates import own_by_name
+from eddy.query.brackets import check_time, windows_of
 from eddy.query.expressions import Expression
 from eddy.query.flatten import flattened
-from eddy.query.minus import base_of
+from eddy.query.minus import base_of, refuse_between, refuse_unequal
 from eddy.query.names import Scope, nearest
 from eddy.query.own_aggregate import Aggregate
-from eddy.query.parse import condition, parse_sql
+from eddy.query.parse import condition, parse_sql, parts_of
+from eddy.query.place import about, at, shows_places
 from eddy.query.query import Query
 from eddy.query.selected import selected
 from eddy.query.stream import Stream
 from eddy.query.using import Item, Joined, joined
-from eddy.query.windows import Range, Rows, Sliding, Tumbling, Unbounded, Width, Window
+from eddy.query.windows import Window
 from eddy.shown import shown
 
 _PIECE = re.compile(
@@ -53,6 +55,7 @@ class _Source:
     schema: str
     spans: tuple[tuple[int, int], ...]
     join: exp.Join | None
+    table: exp.Expr
     subtracted: bool = False
     natural: bool = False
     anew: bool = False
@@ -63,6 +66,7 @@ class _Source:
         return tuple(column.name for column in self.join.args.get("using") or ()) if self.join else ()
 
 
+@shows_places
 def sql(
     text: str,
     schemas: Mapping[str, Stream | Mapping[str, object]],
@@ -100,9 +104,11 @@ def arguments(
         raise QueryError(f"EXCEPT does not go with subqueries and parentheses in FROM: {_EXCEPT}")
     select = flat
     sources = list(_sources(select, excepts, _behind_commas(plain)))
-    streams = _streams(sources, schemas, _windows(sources, plain, brackets))
+    windows, places = windows_of([(s.name, s.spans) for s in sources], plain, text, brackets)
+    streams = _streams(sources, schemas, windows)
+    check_time(streams, places)
     joins = joined(
-        [Item(s.name, s.using, s.anew, s.subtracted, s.natural) for s in sources],
+        [Item(s.name, s.using, s.anew, s.subtracted, s.natural, s.join) for s in sources],
         Scope({name: stream.columns for name, stream in streams.items()}),
     )
     scope = joins.scope
@@ -111,6 +117,10 @@ def arguments(
     if select.args.get("where"):
         where.append(condition(select.args["where"].this, scope))
     minus = _minus(sources, joins)
+    if minus is not None and select.args.get("where"):
+        for part in parts_of(select.args["where"].this):
+            with at(part):
+                refuse_between(condition(part, scope), base_of(minus, scope))
     shown_of = scope if minus is None else scope.only(base_of(minus, scope))
     outputs = selected(select, shown_of, own_by_name(aggregates))
     return {"streams": streams, "where": where, "cross": cross, "minus": minus, **outputs}
@@ -140,9 +150,11 @@ def _lift(text: str) -> tuple[str, list[tuple[int, str]], list[int]]:
         wrong = _NO_STREAM.match(text, piece.end())
         if wrong:
             what = "(...)" if wrong[1] == "(" else wrong[1].upper()
-            raise QueryError(f"EXCEPT {what} is not supported: {_EXCEPT}")
+            refused = QueryError(f"EXCEPT {what} is not supported: {_EXCEPT}")
+            raise about((text, piece.start(), wrong.end()), refused)
         if later:
-            raise QueryError(f"EXCEPT stands behind {later[0]}, but belongs to FROM: {_EXCEPT} WHERE ...")
+            told = f"EXCEPT stands behind {later[0]}, but belongs to FROM: {_EXCEPT} WHERE ..."
+            raise about((text, *piece.span()), QueryError(told))
         excepts.append(piece.start())
         return "JOIN  "
 
@@ -154,7 +166,9 @@ def _parse(plain: str, text: str, excepts: list[int]) -> exp.Select:
     try:
         select = parse_sql(plain, written=text)
     except QueryError as error:
-        raise QueryError(f"{error}; for a difference {_EXCEPT}") if excepts else error from None
+        if not excepts:
+            raise
+        raise about(error.place, QueryError(f"{error}; for a difference {_EXCEPT}")) from None
     if not isinstance(select, exp.Select):
         raise QueryError(f"a query is one SELECT ... FROM ... WHERE ..., not {type(select).__name__.upper()}")
     for clause, value in select.args.items():
@@ -170,7 +184,8 @@ def _parse(plain: str, text: str, excepts: list[int]) -> exp.Select:
         ):
             name = _CLAUSES.get(clause, clause.rstrip("_").upper())
             instead = _INSTEAD.get(clause, "a query selects columns FROM streams WHERE they match")
-            raise QueryError(f"{name} is not supported: {instead}")
+            refused = QueryError(f"{name} is not supported: {instead}")
+            raise about(value[0] if isinstance(value, list) else value, refused)
     if not select.args.get("from_"):
         raise QueryError("the query has no FROM: name the streams to join")
     return select
@@ -203,70 +218,26 @@ def _sources(select: exp.Select, excepts: list[int], behind_commas: set[int]) ->
         before = start
         kind = " ".join(part for part in (join.method, join.side, join.kind) if part) if join else ""
         if subtracted and kind:
-            raise QueryError(f"{kind} EXCEPT is not supported: {_EXCEPT}")
+            raise about(table, QueryError(f"{kind} EXCEPT is not supported: {_EXCEPT}"))
         if join is not None and join.args.get("using") == []:
-            raise QueryError("USING () names no column: name those that both sides have, such as USING (k)")
+            told = "USING () names no column: name those that both sides have, such as USING (k)"
+            raise about(table, QueryError(told))
         if kind in ("NATURAL", "NATURAL INNER"):
             source = evolve(source, natural=True)
         elif kind not in ("", "INNER", "CROSS"):
-            raise QueryError(f"{kind} JOIN is not supported: streams are joined by inner joins, write JOIN")
+            told = f"{kind} JOIN is not supported: streams are joined by inner joins, write JOIN"
+            raise about(table, QueryError(told))
         yield evolve(source, subtracted=subtracted, anew=start in behind_commas)
 
 
 def _source(table: exp.Expr, join: exp.Join | None) -> _Source:
     plain = isinstance(table, exp.Table) and isinstance(table.this, exp.Identifier)
     if not plain or {name for name, value in table.args.items() if value} - {"this", "alias"}:
-        raise QueryError(f"FROM takes names of streams, with or without an alias, not {table.sql()}")
+        told = f"FROM takes names of streams, with or without an alias, not {table.sql()}"
+        raise about(table, QueryError(told))
     alias = table.args.get("alias")
     spans = [(name.meta["start"], name.meta["end"]) for name in (table.this, alias and alias.this) if name]
-    return _Source(table.alias or table.name, table.name, tuple(spans), join)
-
-
-def _windows(sources: list[_Source], text: str, brackets: list[tuple[int, str]]) -> dict[str, Window | None]:
-    """Each bracket belongs to the stream whose name or alias it stands behind; None for a static one."""
-    windows: dict[str, Window | None] = {}
-    for position, content in brackets:
-        behind = [(end, source.name) for source in sources for start, end in source.spans if start < position]
-        end, found = max(behind, default=(0, ""))
-        if not found or text[end + 1 : position].strip():
-            raise QueryError(f"the window [{content}] stands behind no stream: write it after one in FROM")
-        for owner in dict.fromkeys(name for other, name in behind if other == end):  # WITH may be read twice
-            if owner in windows:
-                raise QueryError(f"stream {owner} has two windows: leave [{content}] out")
-            windows[owner] = None if content.strip().upper() == "STATIC" else window(content)
-    return windows
-
-
-def window(content: str) -> Window:
-    """The window that a bracket holds, such as `ROWS 10000`."""
-    word, _, rest = " ".join(content.split()).partition(" ")
-    word, width = word.upper(), _width(rest)
-    slide = re.split(r"\bSLIDE\b", rest, flags=re.IGNORECASE)
-    rows = re.fullmatch(r"(\d[\d_]*) ROWS?", rest, re.IGNORECASE)
-    if word == "ROWS" and isinstance(width, int):
-        return Rows(width)
-    if word == "RANGE" and len(slide) == 2 and all(map(str.strip, slide)):
-        return Sliding(_width(slide[0]), every=_width(slide[1]))
-    if word == "RANGE" and rest and len(slide) == 1:
-        return Range(width)
-    if word == "TUMBLING" and rest:
-        return Tumbling(rows=int(rows[1])) if rows else Tumbling(time=width)
-    if word == "UNBOUNDED" and not rest:
-        return Unbounded()
-    raise QueryError(
-        f"unknown window [{content}]: use [ROWS 1000], [RANGE 5 MINUTES], [RANGE 300], "
-        "[RANGE 1 HOUR SLIDE 5 MINUTES], [TUMBLING 100 ROWS], [TUMBLING 5 MINUTES], [UNBOUNDED] or [STATIC]"
-    )
-
-
-def _width(text: str) -> Width:
-    """A width of time: `300`, `5 MINUTES`, `'5 minutes'`, `INTERVAL '5' MINUTE` or `INTERVAL '5 minutes'`."""
-    text = text.strip()
-    interval = re.fullmatch(r"INTERVAL\s+'([^']*)'\s*(\w*)", text, re.IGNORECASE)
-    if interval:
-        return f"{interval[1]} {interval[2]}".strip()
-    text = text.strip("'")
-    return int(text) if re.fullmatch(r"\d[\d_]*", text) else text
+    return _Source(table.alias or table.name, table.name, tuple(spans), join, table)
 
 
 def _streams(
@@ -277,11 +248,11 @@ def _streams(
     streams: dict[str, Stream] = {}
     for source in sources:
         if source.schema not in schemas:
-            raise QueryError(f"no schema for stream {source.schema}: {nearest(source.schema, schemas)}")
+            told = f"no schema for stream {source.schema}: {nearest(source.schema, schemas)}"
+            raise about(source.table, QueryError(told))
         if source.name in streams:
-            raise QueryError(
-                f"stream {source.name} is named twice: give each its own alias, {source.name} AS a"
-            )
+            told = f"stream {source.name} is named twice: give each its own alias, {source.name} AS a"
+            raise about(source.table, QueryError(told))
         schema = schemas[source.schema]
         stream = schema if isinstance(schema, Stream) else Stream(schema)
         of = windows.get(source.name, stream.window)
@@ -311,7 +282,11 @@ def _minus(sources: list[_Source], joins: Joined) -> dict[str, list[Expression]]
         assert join is not None
         on, using = join.args.get("on"), joins.equalities[name]
         if on is None and not using:
-            raise QueryError(f"EXCEPT {name} has no condition: {_EXCEPT}")
-        base_of(subtracted, joins.scope)
+            raise about(join.this, QueryError(f"EXCEPT {name} has no condition: {_EXCEPT}"))
+        with at(join.this):
+            base = base_of(subtracted, joins.scope)
         minus[name] = [*using, *([] if on is None else [condition(on, joins.scope)])]
+        for part in [] if on is None else parts_of(on):
+            with at(part):
+                refuse_unequal(condition(part, joins.scope), base, name)
     return minus or None

@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from attrs import define, evolve, frozen
+from sqlglot import exp
 
 from eddy.errors import QueryError
 from eddy.query.comparisons import Comparison
 from eddy.query.names import Pair, Scope, nearest
+from eddy.query.place import at
 
 
 @frozen
@@ -28,6 +30,8 @@ class Item:
     """Behind EXCEPT: it is compared with what is on the left, and adds no column to that."""
     natural: bool = False
     """NATURAL: USING all columns that both sides have."""
+    node: exp.Expr | None = None
+    """What was written, for errors."""
 
 
 @define
@@ -52,9 +56,10 @@ def joined(items: Sequence[Item], scope: Scope) -> Joined:
         if item.natural:
             names = {column for _, column in left}
             item = evolve(item, using=tuple(c for c in scope.stream(item.stream) if c in names))
-        _refuse_repeated(item)
+        with at(item.node):
+            _refuse_repeated(item)
+            both = [_left(column, item, left, scope) for column in item.using]
         own = [(item.stream, column) for column in scope.stream(item.stream)]
-        both = [_left(column, item, left, scope) for column in item.using]
         merged.update(both)
         equalities[item.stream] = [
             Comparison("=", scope.column(*pair), scope.column(item.stream, pair[1])) for pair in both

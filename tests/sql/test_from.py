@@ -84,7 +84,7 @@ def test_duckdb(statement):
 @pytest.mark.parametrize(
     "statement, message",
     [
-        ("SELECT q.y FROM (SELECT x FROM A) AS q", "q has no column y: there is x"),
+        ("SELECT q.y FROM (SELECT x FROM A) AS q", "q has no column y: There is x"),
         ("SELECT y FROM (SELECT x FROM A) AS q", "no item of FROM has a column y"),
         ("SELECT A.x FROM (SELECT x FROM A) AS q", "unknown stream A"),
         ("SELECT x FROM (SELECT x FROM A) AS q, B", "column x is ambiguous: write q.x or B.x"),
