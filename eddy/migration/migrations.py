@@ -34,9 +34,7 @@ LOGGED = 64
 def check_technique(technique: Migration, query: Query, retractions: bool) -> None:
     """Refuse a technique that cannot work for the query, before anything is begun."""
     name = type(technique).__name__
-    if query.minus and not query.accepts(
-        technique
-    ):  # a query over one stream has one plan, which never changes
+    if not query.accepts(technique):
         raise EddyError(
             f"{name} cannot migrate a set difference: it tells results apart by their old and new rows, but here "
             "they depend on rows that are not in them. Use Jisc, MovingState, EagerStairs, Gms, Gpt or Ghm"
