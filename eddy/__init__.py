@@ -26,6 +26,16 @@ if TYPE_CHECKING:
     from eddy.inspect.entries import Entries
     from eddy.inspect.explanation import Explanation
     from eddy.printed.as_printed import AsPrinted
+    from eddy.query.attachment import (
+        AntiJoin,
+        AsofJoin,
+        FullJoin,
+        InnerJoin,
+        LeftAsofJoin,
+        LeftJoin,
+        RightJoin,
+        SemiJoin,
+    )
     from eddy.query.function import function
     from eddy.query.own_aggregate import Aggregate
     from eddy.query.predicate import predicate
@@ -57,7 +67,9 @@ if not os.path.isfile(
 
 __all__ = [
     "Aggregate",
+    "AntiJoin",
     "AsPrinted",
+    "AsofJoin",
     "BatchError",
     "Boxes",
     "Decision",
@@ -67,6 +79,10 @@ __all__ = [
     "Entries",
     "Explanation",
     "FeedbackStatistics",
+    "FullJoin",
+    "InnerJoin",
+    "LeftAsofJoin",
+    "LeftJoin",
     "LossyWindow",
     "MigrationStatistics",
     "OrderError",
@@ -77,7 +93,9 @@ __all__ = [
     "QueryError",
     "Range",
     "Result",
+    "RightJoin",
     "Rows",
+    "SemiJoin",
     "Sliding",
     "StairStatistics",
     "StairView",
@@ -115,6 +133,7 @@ _HOMES = {
     "function": "query.function",
     "predicate": "query.predicate",
     "sql": "query.sql",
+    **{name: "query.attachment" for name in __all__ if name.endswith("Join")},
     **dict.fromkeys(("Range", "Rows", "Sliding", "Tumbling", "Unbounded"), "query.windows"),
     "LossyWindow": "errors",
     **{name: "errors" for name in __all__ if name.endswith(("Error", "Warning"))},

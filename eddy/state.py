@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from eddy.access import Access
 
 if TYPE_CHECKING:
+    from eddy.attachments.streams import AttachedStream, AttachedStreams
     from eddy.engine.drawing import Drawing
     from eddy.engine.factory import Factory
     from eddy.engine.fast_path import FastPath
@@ -41,6 +42,9 @@ if TYPE_CHECKING:
     from eddy.values.strings import StringPool
     from eddy.values.types import Column
     from policies import Feedback, Migration, Routing
+
+
+Kept = "StoredStream | AttachedStream"
 
 
 @frozen
@@ -93,8 +97,11 @@ class EngineState:
     budget: Budget | None
     access: Access
     recent: RecentResults
+    attached: AttachedStreams | None
+    """The streams that are attached to the others; None: there are none."""
 
     query: Query = field(init=False)
+    """What is joined here: of a query with attachments, its core."""
     fetch: Fetch = field(init=False)
     """Values of columns of a stream for the rows that results name: `stored_values`, unless a whole keeps them."""
     changes: PlanChanges = field(init=False)
@@ -125,7 +132,7 @@ class EngineState:
     """Time spent on batches."""
 
     def __attrs_post_init__(self) -> None:
-        self.query = self.options.query
+        self.query = self.options.query.core
         self.fetch = self.stored_values
 
     @property
@@ -133,10 +140,19 @@ class EngineState:
         """The strings of all columns."""
         return self.factory.pool
 
+    def kept_from(self) -> tuple[Sequence[Kept], list[int]]:
+        """All streams, by their numbers, and the first row of each that is live or that somebody may ask for."""
+        lows: list[int] = self.row_numbers.lows.tolist()
+        if self.attached is None:
+            return self.streams, lows
+        return [*self.streams, *self.attached.streams], lows + self.attached.floors()
+
     def batch_length(self, results: bool = True) -> int:
         """Events that the executor is given at a time, at the most; ``results`` as in `Executor.take_in`."""
         return self.executor.longest(self.options.batch_size, results)
 
     def stored_values(self, stream: str, columns: Sequence[str], rows: NDArray[np.int64]) -> list[Column]:
         """The values of some columns for rows that are stored here, by their numbers here."""
+        if self.attached is not None:
+            return self.output.reader(self.streams).columns(stream, columns, rows)
         return self.streams[self.query.names.index(stream)].payload.take_all(columns, rows)

@@ -31,21 +31,24 @@ def _route(state: EngineState, arrivals: Arrivals, results: bool) -> Result:
     executor, lowwater = state.executor, state.lowwater
     if state.budget is not None:
         executor.keep_to(state.budget, lambda: bytes_held(state))
+    events = len(arrivals.streams)
+    if state.attached is not None:
+        arrivals = state.attached.take_in(arrivals)
     counts, lows = lowwater.counts.tolist(), lowwater.lows.tolist()
     state.history.note(
         state.events, counts, lows, arrivals.streams, arrivals.times, executor.plan, arrivals.parts
     )
     _take_in(state, arrivals, results)
-    state.events += len(arrivals.streams)
-    state.batches += max(1, -(-len(arrivals.streams) // state.options.batch_size))
+    state.events += events
+    state.batches += max(1, -(-events // state.options.batch_size))
     return _emitted(state) if results else state.output.nothing(state.fetch)
 
 
 def _take_in(state: EngineState, arrivals: Arrivals, results: bool) -> None:
     """Move the windows on, and let the executor and whoever runs beside it have the batch."""
     batch = state.row_numbers.move(arrivals, state.streams)
-    if state.row_numbers.thin and state.output.number is None:
-        state.output.number = state.row_numbers.number
+    if state.row_numbers.thin:
+        state.output.call_rows(state.row_numbers.number)
     state.executor.take_in(batch, state.recent.ring, results)
     state.changes.feed(batch.copied)
 
@@ -66,8 +69,9 @@ def pass_time(state: EngineState, time_now: int) -> Result:
     """
     start = time.perf_counter()
     try:
-        state.recent.begin(state.streams, state.row_numbers.lows.tolist())
-        _take_in(state, Arrivals(np.array([-1], np.int32), np.array([time_now], np.int64), ()), True)
+        state.recent.begin(*state.kept_from())
+        nobody = Arrivals(np.array([-1], np.int32), np.array([time_now], np.int64), ())
+        _take_in(state, nobody if state.attached is None else state.attached.take_in(nobody), True)
         state.intake.now = time_now
         return _emitted(state)
     except BaseException as error:

@@ -12,7 +12,7 @@ from eddy.engine.forks import watch
 from eddy.engine.needs import kernels_of
 from eddy.faults import Faults, Guarded
 from eddy.inspect.history import History
-from eddy.intake.intake import Intake
+from eddy.intake.intake import Intake, stored_columns
 from eddy.intake.lowwater import LowWater
 from eddy.intake.travel import Share
 from eddy.migration.migrations import Migrations
@@ -33,7 +33,8 @@ def build(
 
     Its rows are numbered from ``first_row`` on. ``share`` is given where it is a part of a whole.
     """
-    query, factory = options.query, Factory(options.query, options.joins, share)
+    factory = Factory(options.query, options.joins, share)
+    query, attached = factory.query, factory.attached(first_row)
     parsed = factory.parse(plan)
     factory.check(options.feedback, parsed)
     faults = Faults() if share is None or share.faults is None else share.faults
@@ -46,10 +47,11 @@ def build(
         plan=parsed,
         first_row=first_row,
         streams=[*streams],
-        intake=Intake(query, factory.pool, factory.stored),
+        intake=Intake(options.query, factory.pool, stored_columns(options.query) if attached else factory.stored),
         lowwater=lowwater,
         row_numbers=RowNumbers(lowwater, factory.pool, thins=query.base is None),
-        output=factory.output(options.retractions),
+        output=factory.output(options.retractions, attached),
+        attached=attached,
         executor=factory.executor(streams, feedback, parsed),
         history=History(),
         faults=faults,
@@ -63,7 +65,7 @@ def build(
     if options.disorder is not None:
         from eddy.reorder.buffer import ReorderBuffer  # loaded only where rows may come out of order
 
-        state.reorder = ReorderBuffer(query, options.disorder)
+        state.reorder = ReorderBuffer(options.query, options.disorder)
     state.changes = Migrations(state)
     state.sampler = partial(sampler_of, state)
     ready(kernels_of(state))

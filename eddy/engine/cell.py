@@ -106,7 +106,7 @@ class Cell:
     def _take_from(self, before: int, arrivals: Arrivals) -> Result:
         """Take rows in, of which so many come before the slice."""
         state = self._state
-        state.recent.begin(state.streams, state.row_numbers.lows.tolist())
+        state.recent.begin(*state.kept_from())
         state.intake.accept(arrivals)
         parts = []
         for piece in _cut_at(arrivals, before, state.batch_length):

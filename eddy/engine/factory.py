@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,18 +26,23 @@ from eddy.values.strings import StringPool
 from eddy.values.types import INT64, Array
 from policies import Feedback, NoFeedback
 
+if TYPE_CHECKING:
+    from eddy.attachments.streams import AttachedStreams
+
 
 class Factory:
     """Makes what a query needs; ``share`` is given where that is a part of a whole."""
 
     def __init__(self, query: Query, joins: str, share: Share | None = None) -> None:
-        self.query = query
+        self.whole = query
+        """The query with what is attached to it."""
+        self.query = query.core
         self.joins = joins
         self.share = share
         """None: this engine has all rows."""
-        self.compiler = Compiler(query)
+        self.compiler = Compiler(query.core)
         self.pool = StringPool() if share is None or share.pool is None else share.pool
-        self.stored = stored_columns(query, share is not None and share.pool is not None)
+        self.stored = stored_columns(query.core, share is not None and share.pool is not None)
 
     def parse(self, plan: str | None) -> Any:
         """A plan from its text; one to start with if there is none. Of a set difference it is an order."""
@@ -100,8 +105,20 @@ class Factory:
         bounded = [not isinstance(stream.window, Unbounded) for stream in self.query.streams.values()]
         return Router(self.compiler, streams, self.joins == "nested", bounded)
 
-    def output(self, retractions: bool) -> Output:
+    def attached(self, first_row: int) -> AttachedStreams | None:
+        """The streams that are attached, empty; None if there are none."""
+        if not self.whole.attachments:
+            return None
+        from eddy.attachments.streams import AttachedStreams
+
+        return AttachedStreams.of(self.whole, self.pool, stored_columns(self.whole), first_row)
+
+    def output(self, retractions: bool, attached: AttachedStreams | None = None) -> Output:
         """What makes results of what a batch has brought."""
+        if attached is not None:
+            from eddy.attachments.output import AttachedOutput  # its kernels are compiled only where they are needed
+
+            return AttachedOutput(self.whole, self.pool, attached, retractions or self.whole.signed)
         if self.query.grouped:
             return GroupedOutput(self.query, self.pool)
         if retractions or self.query.signed:

@@ -72,6 +72,25 @@ def flush(state: EngineState) -> Result:
     return _entered(state, work)
 
 
+def owed(state: EngineState, flushed: Result) -> Result:
+    """What is owed when all windows end, behind the results of the last flush: see `Output.ended`."""
+    if state.attached is None:
+        return flushed
+
+    def work(signals: DeferredSignals) -> Result:
+        state.access.take()
+        try:
+            flushed.contents.materialise()
+            state.recent.begin(*state.kept_from())
+            last = state.output.ended(state.streams, state.fetch)
+            state.results += len(last)
+            return state.recent.give(Result.concat([flushed, last]))
+        finally:
+            state.access.give()
+
+    return _entered(state, work)
+
+
 def ended(state: EngineState) -> EngineState:
     """What is left of an engine that is over: its options and counts, and no rows. Results that were given stay."""
     state.recent.seal()

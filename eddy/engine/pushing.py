@@ -91,7 +91,7 @@ def take(
     try:
         state.steering.decide()
         fits = len(arrivals.streams) <= state.batch_length(max_rows is None or state.output.signed)
-        state.recent.begin(state.streams, state.row_numbers.lows.tolist())
+        state.recent.begin(*state.kept_from())
         state.intake.accept(arrivals)
         if max_rows is not None:
             if not fits:  # it is read after this call, when the caller may use his arrays again

@@ -398,6 +398,8 @@ def stored_columns(query: Query, tested: bool = False) -> dict[str, set[str]]:
     for residual in query.residuals:
         for stream, column in residual.columns:
             stored[stream].add(column)
+    for stream, column in () if tested else query.read_later:
+        stored[stream].add(column)
     for key_class in () if tested else query.key_classes:
         for stream, column in key_class.members.items():
             if query.streams[stream].columns[column].kind == "string" or query.base is not None:
@@ -415,6 +417,7 @@ def carried_columns(query: Query) -> set[tuple[str, str]]:
         compared |= expression.columns
     for residual in query.residuals:
         compared |= residual.columns
+    compared |= query.read_later
     for key_class in query.key_classes:
         compared.update(key_class.members.items())
     return {(s, c) for s, c in shown - compared if query.streams[s].columns[c].kind == "string"}

@@ -49,8 +49,8 @@ def mark_rows(streams, table, marks, ends):
         before = deficit.copy()
         mark_streams(streams, before, ends[0], marks, deficit)
     else:
-        for i in range(m):  # each of them is of the only stream
-            deficit[0] += np.int32(1)
+        for i in range(m):  # each of them is of the only stream, or of none
+            deficit[0] += np.int32(streams[i] == 0)
             marks[i, 0] = ends[0, 0] + max(deficit[0], np.int32(0))
     for c in range(n):
         table[NEXT, c] += deficit[c]

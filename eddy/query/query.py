@@ -19,6 +19,7 @@ from attrs import evolve, fields, frozen
 from eddy.checks import flag
 from eddy.errors import LossyWindow, QueryError
 from eddy.query.aggregates import AggregateOutput
+from eddy.query.attachment import Attach, Attachment, attachments
 from eddy.query.clock import Clock, clock_of, window_numbers
 from eddy.query.expressions import Expression, Literal
 from eddy.query.function import UserFunction
@@ -31,7 +32,7 @@ from eddy.query.own_aggregate import Aggregate
 from eddy.query.parse import condition
 from eddy.query.place import shows_places
 from eddy.query.predicate import UserPredicate
-from eddy.query.reach import follows, is_shorter, windows_allowed
+from eddy.query.reach import follows, is_shorter, windows_of_all
 from eddy.query.residual import Residual, residuals
 from eddy.query.shown import parse_shown
 from eddy.query.stream import Stream
@@ -60,6 +61,10 @@ class Query:
     aggregate the results; so do aggregates in `select`, `having` and `distinct`. The attribute `select` then holds the
     columns that this reads, and `outputs` what a result shows; so it does where expressions are selected, which are in
     `computed`.
+
+    `attach=[LeftJoin("B", on="A.k = B.k")]` attaches streams to the composites of the others, the `core`. Predicates of
+    `where` that read an attached stream are tested behind all attachments, in `after`, and so are those of ``after``.
+    With ``changes`` results are withdrawn as soon as they do not hold any more.
     """
 
     streams: dict[str, Stream]
@@ -76,6 +81,11 @@ class Query:
     group_by: tuple[Output | Computed, ...]
     aggregates: tuple[AggregateOutput, ...]
     having: Expression | None
+    attachments: tuple[Attachment, ...]
+    after: Expression | None
+    changes: bool
+    core: Query
+    """The query of the streams that nothing attaches, whose results the attachments are applied to; else this one."""
     allowed: dict[str, Range]
     """Windows that lose nothing, for streams whose times predicates bound, whether or not they have them."""
     followed: frozenset[str]
@@ -94,19 +104,32 @@ class Query:
         aggregates: Mapping[str, str | Aggregate] | None = None,
         having: str | None = None,
         distinct: bool = False,
+        attach: Attach | Iterable[Attach] = (),
+        after: Predicate | Iterable[Predicate] = (),
+        changes: bool = False,
     ) -> None:
         declared = _streams(streams)
         scope = Scope({name: stream.columns for name, stream in declared.items()})
-        predicates = tuple(_predicates(where, scope))
+        attached = attachments(attach, scope, {name: stream.time for name, stream in declared.items()})
+        if attached:
+            if minus is not None:
+                raise QueryError("minus does not go with attach: write eddy.AntiJoin in the place of minus")
+            scope = _seen(scope, attached)
+            last = [one.stream for one in attached]
+            declared = {name: declared[name] for name in (*(n for n in declared if n not in last), *last)}
+        core = {name: stream for name, stream in declared.items() if name not in {a.stream for a in attached}}
+        every = tuple(_predicates(where, scope))
+        predicates = tuple(predicate for predicate in every if predicate.streams <= core.keys())
+        behind = [p for p in every if p not in predicates] + list(_predicates(after, scope))
         base: str | None = None
         subtracted: tuple[Minus, ...] = ()
         classes: tuple[KeyClass, ...] = ()
         edges: list[frozenset[str]]
-        if minus is None and len(declared) == 1:  # a difference from which nothing is subtracted
-            (base,) = declared
+        if minus is None and len(core) == 1:  # a difference from which nothing is subtracted
+            (base,) = core
             rest, edges = list(predicates), []
         elif minus is None:
-            classes, rest = key_classes(predicates, list(declared))
+            classes, rest = key_classes(predicates, list(core))
             edges = [frozenset(c.members) for c in classes]
         else:
             if cross:
@@ -116,7 +139,8 @@ class Query:
             rest = [*predicates, *found.implied]
             edges = [frozenset((base, inner.stream)) for inner in subtracted]
             scope = scope.only(base)
-        filters, between = _filters(rest, base or next(iter(declared)))
+        filters, between = _filters(rest, base or next(iter(core)))
+        filters |= {one.stream: one.filter for one in attached if one.filter is not None}
         kept = residuals(between)
         edges += [residual.streams for residual in kept]
         clock = clock_of(declared)
@@ -124,8 +148,8 @@ class Query:
         shows = parse_shown(
             select, group_by, aggregates, having, flag("distinct", distinct, QueryError), scope
         )
-        allowed = windows_allowed(declared, clock, predicates)
-        signed = bool(minus is not None or shows.aggregates or shows.group_by)
+        allowed = windows_of_all(declared, clock, predicates, attached)
+        signed = bool(minus is not None or shows.aggregates or shows.group_by or flag("changes", changes, QueryError))
         followed = frozenset(name for name in allowed if follows(declared[name]) and not signed)
         for name in followed:
             declared[name] = evolve(declared[name], window=allowed[name])
@@ -144,13 +168,19 @@ class Query:
             group_by=shows.group_by,
             aggregates=shows.aggregates,
             having=shows.having,
+            attachments=attached,
+            after=conjunction(behind) if behind else None,
+            changes=changes,
+            core=self,
             allowed=allowed,
             followed=followed,
             clock=clock,
         )
+        if attached:
+            object.__setattr__(self, "core", _core(self, core))
         self._warn_of_losses()
-        if not self.connected(self.names) and not cross:
-            raise QueryError(_unconnected(self))
+        if not self.core.connected(self.core.names) and not cross:
+            raise QueryError(_unconnected(self.core))
 
     @property
     def outputs(self) -> tuple[tuple[str, ColumnType], ...]:
@@ -166,6 +196,12 @@ class Query:
     def grouped(self) -> bool:
         """Whether results are aggregated: what is shown are groups, of which there may be one."""
         return bool(self.group_by or self.aggregates)
+
+    @property
+    def read_later(self) -> frozenset[tuple[str, str]]:
+        """Streams and columns that attachments read, and the predicates behind them."""
+        after = self.after.columns if self.after is not None else frozenset()
+        return after.union(*[one.columns for one in self.attachments])
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -236,8 +272,9 @@ class Query:
 
     @property
     def signed(self) -> bool:
-        """Whether results are withdrawn as well as given: those of a set difference and of aggregates are."""
-        return bool(self.minus or self.grouped)
+        """Whether results are withdrawn as well as given: those of a set difference and of aggregates are, and those of
+        a query that asks for changes."""
+        return bool(self.minus or self.grouped or self.changes)
 
     def accepts(self, policy: Restricted) -> bool:
         """Whether a routing policy or a migration technique can work for it: some are for joins only."""
@@ -261,7 +298,41 @@ def changed(query: Query, **parts: object) -> Query:
     copy: Any = object.__new__(Query)
     copy.__attrs_init__(**{**own, **parts})
     made: Query = copy
+    core = {name: stream for name, stream in made.streams.items() if name in made.core.streams}
+    object.__setattr__(made, "core", _core(made, core) if made.attachments else made)
     return made
+
+
+def _core(query: Query, streams: dict[str, Stream]) -> Query:
+    """The query of these streams, which are not attached: their joins, and every column that somebody reads later."""
+    own = {field.name.lstrip("_"): getattr(query, field.name) for field in fields(Query)}
+    read = {(output.stream, output.column) for output in query.select}
+    read |= {pair for one in query.attachments for pair in one.columns}
+    read |= query.after.columns if query.after is not None else frozenset()
+    columns = [(s, c, streams[s].columns[c]) for s, c in sorted(read) if s in streams]
+    core: Any = object.__new__(Query)
+    core.__attrs_init__(
+        **{
+            **own,
+            "streams": streams,
+            "filters": {name: found for name, found in query.filters.items() if name in streams},
+            "select": tuple(Output(f"{s}.{c}", s, c, kind) for s, c, kind in columns),
+            "attachments": (),
+            "after": None,
+            "core": core,
+            **dict.fromkeys(("computed", "group_by", "aggregates"), ()),
+            "having": None,
+        }
+    )
+    found: Query = core
+    return found
+
+
+def _seen(scope: Scope, attached: Sequence[Attachment]) -> Scope:
+    """What a result may show: no column of a stream that is asked about only."""
+    asked = {one.stream for one in attached if not one.join.pairs}
+    shows = {name: columns for name, columns in scope.streams.items() if name not in asked}
+    return Scope(shows, {name: scope.streams[name] for name in asked})
 
 
 def _outside() -> int:

@@ -10,9 +10,10 @@ of any stream, may stand in between.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
+from eddy.query.attachment import Attachment
 from eddy.query.bands import Half, halves
 from eddy.query.clock import Clock
 from eddy.query.expressions import Expression, Reference
@@ -50,6 +51,39 @@ def windows_allowed(
             width = max(0, *(reached[other] for other in times.values()))
             if width < _LIMIT:
                 found[name] = _window(clock, width)
+    return found
+
+
+def windows_of_all(
+    streams: Mapping[str, Stream],
+    clock: Clock | None,
+    predicates: Sequence[Expression],
+    attached: Sequence[Attachment],
+) -> dict[str, Range]:
+    """The same where streams are attached to others, of which each then counts with those that its condition reads.
+
+    A stream that an outer join has no row of bounds nothing. So a path from one stream of the core to another goes by
+    predicates of the core alone; from or to an attached one also by its own condition, and by the conditions of those
+    that this reads, without which it does not hold.
+    """
+    if clock is None or not attached:
+        return windows_allowed(streams, clock, predicates)
+    outside = {one.stream for one in attached}
+    core = {name: stream for name, stream in streams.items() if name not in outside}
+    groups = [(core, list(predicates))] if len(core) > 1 else []
+    for i, one in enumerate(attached):
+        read = {stream for part in one.on for stream in part.streams}
+        said = [*predicates, *one.on]
+        for other in reversed(attached[:i]):
+            if other.stream in read:
+                read |= {stream for part in other.on for stream in part.streams}
+                said += other.on
+        groups.append(({name: s for name, s in streams.items() if name in core or name in read}, said))
+    found: dict[str, Range] = {}
+    for name in streams:
+        own = [windows_allowed(group, clock, said).get(name) for group, said in groups if name in group]
+        if all(window is not None for window in own):
+            found[name] = max((w for w in own if w), key=lambda w: clock.width(name, w.width, w, False))
     return found
 
 

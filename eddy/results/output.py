@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from eddy.query.expressions import Expression, Reference
+from eddy.query.expressions import Expression, Get, Reference
 from eddy.query.own_aggregate import compiled
 from eddy.query.query import AggregateOutput, Query
 from eddy.results.contents import Contents, Fetch, Number
@@ -41,10 +41,19 @@ class Output:
         count, rows = router.made(ring)
         return Result(Contents(self.query, count, rows, fetch, None, self.number))
 
+    def call_rows(self, number: Number) -> None:
+        """From now on ``number`` says what rows are called in results, unless somebody else does already."""
+        if self.number is None:
+            self.number = number
+
     def nothing(self, fetch: Fetch) -> Result:
         """No result at all."""
         rows = np.empty((0, len(self.query.names)), np.int64)
         return Result(Contents(self.query, 0, lambda: rows, fetch))
+
+    def ended(self, streams: Sequence[StoredStream], fetch: Fetch) -> Result:
+        """What is given when all windows end. (Nothing is withdrawn.)"""
+        return self.nothing(fetch)
 
     def restore(self, rows: Array, streams: Sequence[StoredStream]) -> None:
         """``rows`` are all live results, after a restart."""
@@ -66,7 +75,7 @@ class SignedOutput(Output):
     def __init__(self, query: Query, pool: StringPool) -> None:
         super().__init__(query, pool)
         self._live_results: LiveResults | None = None
-        if query.base is None:  # a set difference finds its withdrawals itself
+        if query.base is None and not query.attachments:  # a set difference finds its withdrawals itself
             from eddy.results.withdrawals import (
                 LiveResults,  # its kernels are compiled only where they are needed
             )
@@ -74,10 +83,10 @@ class SignedOutput(Output):
             self._live_results = LiveResults(len(query.names))
 
     def of(self, router: Executor, ring: int, streams: Sequence[StoredStream], fetch: Fetch) -> Result:
-        rows, signs, _ = self._changes(router, ring)
+        rows, signs, _ = self.changed(router, ring)
         return Result(Contents(self.query, len(rows), lambda: rows, fetch, lambda: signs, self.number))
 
-    def _changes(
+    def changed(
         self, router: Executor, ring: int
     ) -> tuple[NDArray[np.int64], NDArray[np.int8], NDArray[np.int32]]:
         """Row numbers of all streams, signs and events of the batch."""
@@ -121,7 +130,16 @@ class GroupedOutput(SignedOutput):
         )
 
     def of(self, router: Executor, ring: int, streams: Sequence[StoredStream], fetch: Fetch) -> Result:
-        rows, signs, events = self._changes(router, ring)
+        return self.taken(*self.changed(router, ring), streams)
+
+    def taken(
+        self,
+        rows: NDArray[np.int64],
+        signs: NDArray[np.int8],
+        events: NDArray[np.int32],
+        streams: Sequence[StoredStream],
+    ) -> Result:
+        """What results that come and go, in the order of events, change in the groups."""
         changes = self.groups.step(*self._columns(rows, streams), signs, events)
         return self._result(changes.keys, changes.values, changes.signs)
 
@@ -140,19 +158,11 @@ class GroupedOutput(SignedOutput):
         self, rows: Array, streams: Sequence[StoredStream]
     ) -> tuple[list[Column], list[list[Column]]]:
         """Group values, strings as codes, and arguments of these rows."""
-        names = self.query.names
-
-        def stored(reference: Reference) -> Column:
-            number = names.index(reference.stream)
-            return streams[number].payload.storage(reference.column, np.ascontiguousarray(rows[:, number]))
-
-        def text(stream: str, column: str) -> Column:
-            number = names.index(stream)
-            return streams[number].payload.take(column, np.ascontiguousarray(rows[:, number]))
+        stored, text = self._reads(rows, streams)
 
         def found(expression: Expression, coded: bool) -> Column:
             if isinstance(expression, Reference):
-                return stored(expression) if coded else text(expression.stream, expression.column)
+                return (stored if coded else text)(expression.stream, expression.column)
             column = repeated(expression.evaluate(text), len(rows))
             if not coded or expression.type.kind != "string":
                 return column
@@ -164,6 +174,20 @@ class GroupedOutput(SignedOutput):
             for aggregate in self.query.aggregates
         ]
         return keys, arguments
+
+    def _reads(self, rows: Array, streams: Sequence[StoredStream]) -> tuple[Get, Get]:
+        """What reads a column for these rows, as it is stored and with strings as text."""
+        names = self.query.names
+
+        def stored(stream: str, column: str) -> Column:
+            number = names.index(stream)
+            return streams[number].payload.storage(column, np.ascontiguousarray(rows[:, number]))
+
+        def text(stream: str, column: str) -> Column:
+            number = names.index(stream)
+            return streams[number].payload.take(column, np.ascontiguousarray(rows[:, number]))
+
+        return stored, text
 
     def _codes(self, text: pa.Array | pa.ChunkedArray) -> Array:
         """Codes of strings that were computed; groups tell the pool which of them they need."""

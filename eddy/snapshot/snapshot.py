@@ -128,7 +128,7 @@ def _restore(state: EngineState, saved: Saved, file: SnapshotFile) -> None:
             raise damaged(file.path, f"stream {name} has not the rows {low} to {stop}")
         if state.row_numbers.thins and not rows.all():
             state.row_numbers.restore(number, stream.payload, low, low + np.flatnonzero(rows), low)
-            state.output.number = state.row_numbers.number
+            state.output.call_rows(state.row_numbers.number)
         if uses_time(state.query.streams[name].window):
             times[number] = np.concatenate([np.empty(0, np.int64), *found])
     state.lowwater.restore(saved.lows, saved.nexts, times)

@@ -1,0 +1,171 @@
+"""From what a batch has made of the core to what a push returns, through the attachments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+import numpy as np
+
+from eddy.attachments.layout import Made
+from eddy.attachments.reader import Reader
+from eddy.attachments.stage import Stage
+from eddy.attachments.streams import AttachedStreams, Coming
+from eddy.query.expressions import Get
+from eddy.query.query import Query
+from eddy.results.contents import Contents, Fetch, Number
+from eddy.results.output import GroupedOutput, Output, SignedOutput
+from eddy.results.result import Result
+from eddy.router.executor import Executor
+from eddy.store.stream import StoredStream
+from eddy.values.strings import StringPool
+from eddy.values.types import Array, Column
+
+REVIEW = 16
+"""Batches between two looks at which rows are still needed that have left their windows."""
+
+
+class AttachedOutput(Output):
+    """Results of a core with attachments: final, or with ``changes`` as they hold at every event."""
+
+    signed = True
+
+    def __init__(self, query: Query, pool: StringPool, attached: AttachedStreams, changes: bool) -> None:
+        super().__init__(query, pool)
+        self.number = self._numbered
+        self.core = SignedOutput(query.core, pool)
+        self.changes = changes
+        self._attached = attached
+        first = int(attached.row_numbers.lows[0])
+        self.stages = [Stage(query, number, changes, first) for number in range(len(query.attachments))]
+        attached.lasting.extend(partial(self._lasting, number) for number in range(len(self.stages)))
+        self.groups = AttachedGroups(query, pool, self) if query.grouped else None
+        self._batches = 0
+        self._held = [first] * len(self.stages)
+        """The first rows of the attached streams that may still be asked for, when somebody last looked."""
+        self._core_number: Number | None = None
+
+    def call_rows(self, number: Number) -> None:
+        self._core_number = number
+
+    def _numbered(self, rows: Array) -> Array:
+        k = len(self.query.core.names)
+        core = rows[:, :k]
+        if self._core_number is not None:
+            core = np.where(core < 0, -1, self._core_number(np.maximum(core, 0)))
+        return np.concatenate((core, self._attached.number(rows[:, k:])), axis=1)
+
+    def reader(self, streams: Sequence[StoredStream]) -> Reader:
+        """Reads rows of all streams; ``streams`` are those of the core."""
+        stored = [*streams, *self._attached.streams]
+        return Reader(self.query.names, [stream.payload for stream in stored])
+
+    # -- a batch ---------------------------------------------------------------------------------------------------
+
+    def of(self, router: Executor, ring: int, streams: Sequence[StoredStream], fetch: Fetch) -> Result:
+        rows, signs, events = self.core.changed(router, ring)
+        coming, k = self._attached.coming, len(self.query.core.names)
+        every = np.full((len(rows), len(self.query.names)), -1, np.int64)
+        every[:, :k] = rows
+        births = coming.born[events]
+        made = self._through(Made(every, signs, events, births), coming, streams)
+        self._review()
+        return self._result(made, streams, fetch)
+
+    def ended(self, streams: Sequence[StoredStream], fetch: Fetch) -> Result:
+        """What is still owed when all windows end: composites and rows that never had a partner."""
+        made = self._nothing()
+        if not self.changes:
+            made = self._through(made, self._attached.nothing(), streams, ends=True)
+        return self._result(made, streams, fetch)
+
+    def _through(
+        self, made: Made, coming: Coming, streams: Sequence[StoredStream], ends: bool = False
+    ) -> Made:
+        """Take what happens to the composites of the core through all attachments."""
+        reader = self.reader(streams)
+        for stage in self.stages:
+            made = stage.ended(made, coming, reader) if ends else stage.step(made, coming, reader)
+        return made
+
+    def _result(self, made: Made, streams: Sequence[StoredStream], fetch: Fetch) -> Result:
+        if not self.changes:
+            given = made.signs >= 0
+            made = Made(*(array[given] for array in made))
+        after = self.query.after
+        if after is not None and len(made.signs):
+            reader, rows = self.reader(streams), made.rows
+
+            def get(stream: str, column: str) -> Column:
+                return reader.text(stream, column, np.ascontiguousarray(rows[:, reader.places[stream]]))
+
+            holds = after.holds(get, len(rows))
+            made = Made(*(array[holds] for array in made))
+        if self.groups is not None:
+            return self.groups.taken(made.rows, made.signs, made.events, streams)
+        rows = made.rows
+        signs = made.signs if self.changes else np.ones(len(rows), np.int8)
+        return Result(Contents(self.query, len(rows), lambda: rows, fetch, lambda: signs, self.number))
+
+    def _nothing(self) -> Made:
+        n = len(self.query.names)
+        births = np.empty((0, 2 * len(self.stages)), np.int64)
+        return Made(np.empty((0, n), np.int64), np.empty(0, np.int8), np.empty(0, np.int32), births)
+
+    def nothing(self, fetch: Fetch) -> Result:
+        return super().nothing(fetch) if self.groups is None else self.groups.nothing(fetch)
+
+    # -- memory ----------------------------------------------------------------------------------------------------
+
+    def _review(self) -> None:
+        """Now and then let go of rows that nobody can ask for any more."""
+        self._batches += 1
+        if self._batches % REVIEW:
+            return
+        held = self._attached.row_numbers.lows.copy()
+        for stage in self.stages:
+            births, chosen = stage.oldest_births(), stage.oldest_chosen()
+            if births is not None:
+                held = np.minimum(held, births)
+            if chosen is not None:
+                held[stage.number] = min(held[stage.number], chosen)
+        self._held = held.tolist()
+        for stage, first in zip(self.stages, self._held, strict=True):
+            stage.retire(first)
+
+    def _lasting(self, number: int) -> int:
+        return self._held[number]
+
+    def restore(self, rows: Array, streams: Sequence[StoredStream]) -> None:
+        self.core.restore(rows, streams)
+
+    def codes_in_use(self) -> Iterator[Array]:
+        for stream in self._attached.streams:
+            yield from stream.payload.codes_in_use()
+        yield from self._attached.row_numbers.codes_in_use()
+        if self.groups is not None:
+            yield from self.groups.codes_in_use()
+
+    @property
+    def nbytes(self) -> int:
+        groups = 0 if self.groups is None else self.groups.nbytes
+        return self.core.nbytes + self._attached.nbytes + groups + sum(stage.nbytes for stage in self.stages)
+
+
+class AttachedGroups(GroupedOutput):
+    """Groups over composites that may lack rows of some streams."""
+
+    def __init__(self, query: Query, pool: StringPool, of: AttachedOutput) -> None:
+        super().__init__(query, pool)
+        self._of = of
+
+    def _reads(self, rows: Array, streams: Sequence[StoredStream]) -> tuple[Get, Get]:
+        reader = self._of.reader(streams)
+
+        def coded(stream: str, column: str) -> Column:
+            return reader.coded(stream, column, np.ascontiguousarray(rows[:, reader.places[stream]]))
+
+        def text(stream: str, column: str) -> Column:
+            return reader.text(stream, column, np.ascontiguousarray(rows[:, reader.places[stream]]))
+
+        return coded, text
