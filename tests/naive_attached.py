@@ -147,7 +147,9 @@ def signed(streams, where, events, attach, after=()):
                         kept[rows] = tests.nearest(rows, place, live[stream], on, by[0])
                 chosen[number] = kept
                 composites = {
-                    with_row(rows, place, n) for rows, n in kept.items() if n is not None or kind in KEEPS_LEFT
+                    with_row(rows, place, n)
+                    for rows, n in kept.items()
+                    if n is not None or kind in KEEPS_LEFT
                 }
                 continue
             for rows in composites:

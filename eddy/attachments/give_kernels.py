@@ -75,9 +75,7 @@ def _touch(counts, which, stamp):
 
 
 @kernel(
-    MADE(
-        int64[:, ::1], int64[:, ::1], boolean[::1], RIGHT, ENTRIES, NODES, ROWS, int64[::1], int64, int64
-    ),
+    MADE(int64[:, ::1], int64[:, ::1], boolean[::1], RIGHT, ENTRIES, NODES, ROWS, int64[::1], int64, int64),
     makes_arrays=True,
 )
 def give(ops, pairs, hold, right, entries, nodes, rows, numbers, flags, place):

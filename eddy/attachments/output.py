@@ -122,9 +122,10 @@ class AttachedOutput(Output):
         self._batches += 1
         if self._batches % REVIEW:
             return
-        held = self._attached.row_numbers.lows.copy()
+        lows = self._attached.row_numbers.lows
+        held = lows.copy()
         for stage in self.stages:
-            births, chosen = stage.oldest_births(), stage.oldest_chosen()
+            births, chosen = stage.oldest_births(int(lows[stage.number])), stage.oldest_chosen()
             if births is not None:
                 held = np.minimum(held, births)
             if chosen is not None:

@@ -128,7 +128,10 @@ class Stage:
 
     def _left(self, before: Made, reader: Reader) -> Left:
         comes = before.signs >= 0
-        keys, valid = np.zeros((len(before.signs), self._words), np.int64), np.zeros(len(before.signs), np.uint8)
+        keys, valid = (
+            np.zeros((len(before.signs), self._words), np.int64),
+            np.zeros(len(before.signs), np.uint8),
+        )
         values = np.zeros(len(before.signs), np.int64)
         where = np.flatnonzero(comes)
         if len(where):
@@ -143,7 +146,11 @@ class Stage:
         return Left(before.rows, before.signs, before.events, keys, valid, births, values)
 
     def _right(self, events: NDArray[np.int32], columns: dict[str, Column], coming: Coming) -> Right:
-        found = {(side.stream, side.column): columns[side.column] for side in self._read(False)} if len(events) else {}
+        found = (
+            {(side.stream, side.column): columns[side.column] for side in self._read(False)}
+            if len(events)
+            else {}
+        )
         keys, valid, values = self._keyed(found, len(events), False)
         born = coming.born if self._births > 2 else np.zeros((len(coming.born), 2), np.int64)
         lows = np.ascontiguousarray(coming.lows[:, self.number])
@@ -156,7 +163,9 @@ class Stage:
         for equal in equals:
             yield equal.left if left else equal.right
 
-    def _keyed(self, columns: dict[tuple[str, str], Column], n: int, left: bool) -> tuple[Array, Array, Array]:
+    def _keyed(
+        self, columns: dict[tuple[str, str], Column], n: int, left: bool
+    ) -> tuple[Array, Array, Array]:
         """The words of the keys, which of them can match, and what the nearest partner is chosen by."""
         keys, values = np.zeros((n, self._words), np.int64), np.zeros(n, np.int64)
         if not n:
@@ -197,13 +206,18 @@ class Stage:
         used = self._entries.links[: self._numbers[ENTRY_NEXT], NODE]
         return np.flatnonzero(used > -2)
 
-    def oldest_births(self) -> Int64s | None:
-        """For each attached stream the first row that a composite could meet when it has ended without a partner; None
-        if no composite can be past."""
-        if self._births == 2 or not self.flags & (KEEPS_LEFT | ANTI) or self.flags & NEAREST:
+    def oldest_births(self, low: int) -> Int64s | None:
+        """For each attached stream the first row that a composite could meet when it has ended without a partner, or a
+        row from ``low`` on that has; None if nothing can be past."""
+        if self._births == 2 or self.flags & NEAREST:
             return None
-        here = self.alive()
-        return self._entries.births[here, 0::2].min(axis=0) if len(here) else None
+        born = []
+        if self.flags & (KEEPS_LEFT | ANTI):
+            born.append(self._entries.births[self.alive(), 0::2])
+        if self.flags & KEEPS_RIGHT and low < self._numbers[ROW_NEXT]:
+            born.append(self._rows.births[[low & (len(self._rows.nodes) - 1)], 0::2])
+        found = np.concatenate(born) if born else np.empty((0, 0), np.int64)
+        return found.min(axis=0) if len(found) else None
 
     def oldest_chosen(self) -> int | None:
         """The first row that a composite has chosen and somebody may ask for."""

@@ -94,7 +94,9 @@ class AttachedStreams:
         events = len(arrivals.streams)
         lows = np.empty((events + 1, n), np.int64)
         lows[0] = batch.lows
-        lows[1:] = batch.newest - (batch.newest.astype(np.uint32) - batch.marks.view(np.uint32)).astype(np.int64)
+        lows[1:] = batch.newest - (batch.newest.astype(np.uint32) - batch.marks.view(np.uint32)).astype(
+            np.int64
+        )
         born = np.empty((events, 2 * n), np.int64)
         born[:, 0::2], born[:, 1::2] = lows[1:], firsts
         parts = [NO_PART] * n

@@ -47,7 +47,9 @@ def build(
         plan=parsed,
         first_row=first_row,
         streams=[*streams],
-        intake=Intake(options.query, factory.pool, stored_columns(options.query) if attached else factory.stored),
+        intake=Intake(
+            options.query, factory.pool, stored_columns(options.query) if attached else factory.stored
+        ),
         lowwater=lowwater,
         row_numbers=RowNumbers(lowwater, factory.pool, thins=query.base is None),
         output=factory.output(options.retractions, attached),

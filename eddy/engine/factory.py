@@ -116,7 +116,9 @@ class Factory:
     def output(self, retractions: bool, attached: AttachedStreams | None = None) -> Output:
         """What makes results of what a batch has brought."""
         if attached is not None:
-            from eddy.attachments.output import AttachedOutput  # its kernels are compiled only where they are needed
+            from eddy.attachments.output import (
+                AttachedOutput,
+            )  # its kernels are compiled only where they are needed
 
             return AttachedOutput(self.whole, self.pool, attached, retractions or self.whole.signed)
         if self.query.grouped:

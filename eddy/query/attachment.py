@@ -15,11 +15,11 @@ import numpy as np
 from attrs import field, frozen
 
 from eddy.errors import QueryError
-from eddy.query.comparisons import Comparison, Distinct
-from eddy.query.expressions import Expression, Reference
+from eddy.query.comparisons import Comparison, Distinct, InList
+from eddy.query.expressions import Absolute, Arithmetic, Expression, Literal, Negation, Reference
 from eddy.query.function import UserFunction
 from eddy.query.keys import KeyClass
-from eddy.query.logic import Not, conjunction, conjuncts
+from eddy.query.logic import And, Not, Or, conjunction, conjuncts
 from eddy.query.names import Scope
 from eddy.query.parse import condition
 from eddy.query.predicate import UserPredicate
@@ -183,9 +183,7 @@ class Attachment:
         return f"{self.join.text} {self.stream}"
 
 
-def attachments(
-    given: object, scope: Scope, times: dict[str, str | None]
-) -> tuple[Attachment, ...]:
+def attachments(given: object, scope: Scope, times: dict[str, str | None]) -> tuple[Attachment, ...]:
     """The attachments of a query over these streams; ``times`` are their time columns."""
     if not isinstance(given, Iterable) or isinstance(given, (str, Attach)):
         given = [given]
@@ -213,9 +211,7 @@ def attachments(
     return tuple(found)
 
 
-def _attachment(
-    join: Attach, seen: Sequence[str], scope: Scope, times: dict[str, str | None]
-) -> Attachment:
+def _attachment(join: Attach, seen: Sequence[str], scope: Scope, times: dict[str, str | None]) -> Attachment:
     visible = Scope({name: scope.stream(name) for name in (*seen, join.stream)})
     equal: list[Equal] = []
     rest: list[Expression] = []
@@ -301,6 +297,17 @@ def _check_nearest(join: Attach, near: Sequence[Nearest], rest: Sequence[Express
             f"{join.text} {join.stream} takes equalities, one inequality and filters of {join.stream}, {wanted}"
             + (f", not {part}" if part is not None else ", and has two inequalities")
         )
+
+
+def refuses_null(predicate: Expression) -> bool:
+    """Whether it is certain not to hold where every column that it reads is NULL."""
+    plain = (Comparison, InList, And, Or, Arithmetic, Negation, Absolute, Reference, Literal)
+    parts = list(predicate.children)
+    return (
+        bool(predicate.columns)
+        and isinstance(predicate, plain)
+        and all(isinstance(part, Literal) or refuses_null(part) for part in parts)
+    )
 
 
 def valid_of(*masks: Array | None) -> Array | None:

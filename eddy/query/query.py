@@ -19,7 +19,7 @@ from attrs import evolve, fields, frozen
 from eddy.checks import flag
 from eddy.errors import LossyWindow, QueryError
 from eddy.query.aggregates import AggregateOutput
-from eddy.query.attachment import Attach, Attachment, attachments
+from eddy.query.attachment import Attach, Attachment, attachments, refuses_null
 from eddy.query.clock import Clock, clock_of, window_numbers
 from eddy.query.expressions import Expression, Literal
 from eddy.query.function import UserFunction
@@ -121,6 +121,10 @@ class Query:
         every = tuple(_predicates(where, scope))
         predicates = tuple(predicate for predicate in every if predicate.streams <= core.keys())
         behind = [p for p in every if p not in predicates] + list(_predicates(after, scope))
+        if any(one.join.keeps_right for one in attached):  # it holds for rows without a composite, too
+            alone = [p for p in predicates if len(p.streams) <= 1]
+            behind = list(dict.fromkeys((*alone, *behind)))
+            predicates = tuple(p for p in predicates if p not in alone or refuses_null(p))
         base: str | None = None
         subtracted: tuple[Minus, ...] = ()
         classes: tuple[KeyClass, ...] = ()
@@ -149,7 +153,9 @@ class Query:
             select, group_by, aggregates, having, flag("distinct", distinct, QueryError), scope
         )
         allowed = windows_of_all(declared, clock, predicates, attached)
-        signed = bool(minus is not None or shows.aggregates or shows.group_by or flag("changes", changes, QueryError))
+        signed = bool(
+            minus is not None or shows.aggregates or shows.group_by or flag("changes", changes, QueryError)
+        )
         followed = frozenset(name for name in allowed if follows(declared[name]) and not signed)
         for name in followed:
             declared[name] = evolve(declared[name], window=allowed[name])
@@ -196,6 +202,11 @@ class Query:
     def grouped(self) -> bool:
         """Whether results are aggregated: what is shown are groups, of which there may be one."""
         return bool(self.group_by or self.aggregates)
+
+    @property
+    def keeps_right(self) -> bool:
+        """Whether there are results without a row of the core."""
+        return any(one.join.keeps_right for one in self.attachments)
 
     @property
     def read_later(self) -> frozenset[tuple[str, str]]:

@@ -82,8 +82,9 @@ def windows_of_all(
     found: dict[str, Range] = {}
     for name in streams:
         own = [windows_allowed(group, clock, said).get(name) for group, said in groups if name in group]
-        if all(window is not None for window in own):
-            found[name] = max((w for w in own if w), key=lambda w: clock.width(name, w.width, w, False))
+        widths = [window for window in own if window is not None]
+        if widths and len(widths) == len(own):
+            found[name] = max(widths, key=lambda w: clock.width(name, w.width, w, False))
     return found
 
 

@@ -19,9 +19,11 @@ from sqlglot import TokenType, exp, tokenize
 
 from eddy.errors import QueryError
 from eddy.query.aggregates import own_by_name
+from eddy.query.attaching import KINDS, Attaching, asked_about, kind_of
 from eddy.query.brackets import check_time, windows_of
 from eddy.query.expressions import Expression
 from eddy.query.flatten import flattened
+from eddy.query.logic import conjuncts
 from eddy.query.minus import base_of, refuse_between, refuse_unequal
 from eddy.query.names import Scope, nearest
 from eddy.query.own_aggregate import Aggregate
@@ -35,7 +37,8 @@ from eddy.query.windows import Window
 from eddy.shown import shown
 
 _PIECE = re.compile(
-    r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/|\[([^\[\]]*)\]|(?<![\w.])(EXCEPT|WHERE|GROUP)\b""",
+    r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/|\[([^\[\]]*)\]|(?<![\w.])(EXCEPT|WHERE|GROUP)\b"""
+    r"""|(?<![\w.])(EMIT\s+CHANGES)(?=\s*;?\s*$)""",
     re.DOTALL | re.IGNORECASE,
 )
 _NO_STREAM = re.compile(r"\s*(\(|(?:ALL|DISTINCT|SELECT|WITH|VALUES)\b)", re.IGNORECASE)
@@ -62,6 +65,16 @@ class _Source:
     """Behind a comma, which JOIN binds more tightly than."""
 
     @property
+    def attaches(self) -> bool:
+        """Whether it is attached to those before it."""
+        return kind_of(self.join) in KINDS
+
+    @property
+    def asks(self) -> bool:
+        """Whether no column of it is seen."""
+        return self.attaches and not KINDS[kind_of(self.join)].pairs
+
+    @property
     def using(self) -> tuple[str, ...]:
         return tuple(column.name for column in self.join.args.get("using") or ()) if self.join else ()
 
@@ -81,8 +94,9 @@ def sql(
     `[RANGE 1 HOUR SLIDE 5 MINUTES]`, `[TUMBLING n ROWS]`, `[TUMBLING 5 MINUTES]` and `[UNBOUNDED]`; `[STATIC]` stands
     for a relation that is loaded once. Streams are joined by commas and WHERE, or by JOIN ... ON or USING; an alias
     makes a stream of its own, so that one schema can be joined with itself. CROSS JOIN, or `cross=True`, allows
-    combinations without a predicate. `EXCEPT B ON A.k = B.k` behind the streams of FROM, once or more, subtracts:
-    it makes a difference. Results are aggregated with COUNT, SUM, AVG, MIN, MAX and MEDIAN, GROUP BY, HAVING and
+    combinations without a predicate. LEFT, RIGHT, FULL, SEMI, ANTI and ASOF JOIN, EXISTS and IN (SELECT ...) attach
+    streams to the others; EMIT CHANGES at the end has results withdrawn when they do not hold any more.
+    `EXCEPT B ON A.k = B.k` behind the streams of FROM, once or more, subtracts: it makes a difference. Results are aggregated with COUNT, SUM, AVG, MIN, MAX and MEDIAN, GROUP BY, HAVING and
     SELECT DISTINCT; `aggregates` has classes of one's own, which are called by their names, in any case.
     """
     return Query(**arguments(text, schemas, cross, aggregates))
@@ -97,37 +111,72 @@ def arguments(
     """What the text says, as the arguments of `Query`; ``aggregates`` are the classes of the user's own."""
     if not isinstance(schemas, Mapping):
         raise QueryError(f"schemas must be a dict of streams and their columns, not {shown(schemas)}")
-    plain, brackets, excepts = _lift(text)
+    plain, brackets, excepts, changes = _lift(text)
     select = _parse(plain, text, excepts)
     flat = flattened(select, lambda name: _columns(name, schemas))
     if flat is not select and excepts:
         raise QueryError(f"EXCEPT does not go with subqueries and parentheses in FROM: {_EXCEPT}")
     select = flat
+    conditions, asked = asked_about(select.args["where"].this if select.args.get("where") else None)
     sources = list(_sources(select, excepts, _behind_commas(plain)))
-    windows, places = windows_of([(s.name, s.spans) for s in sources], plain, text, brackets)
-    streams = _streams(sources, schemas, windows)
+    every = [*sources, *(_source(one.table, None) for one in asked)]
+    windows, places = windows_of([(s.name, s.spans) for s in every], plain, text, brackets)
+    streams = _streams(every, schemas, windows)
     check_time(streams, places)
+    of_from = Scope({s.name: streams[s.name].columns for s in sources})
     joins = joined(
-        [Item(s.name, s.using, s.anew, s.subtracted, s.natural, s.join) for s in sources],
-        Scope({name: stream.columns for name, stream in streams.items()}),
+        [Item(s.name, s.using, s.anew, s.subtracted, s.natural, s.join, s.asks) for s in sources], of_from
     )
     scope = joins.scope
     cross = cross or any(source.join is not None and source.join.kind == "CROSS" for source in sources)
-    where = [*_joins(sources, joins)]
-    if select.args.get("where"):
-        where.append(condition(select.args["where"].this, scope))
-    minus = _minus(sources, joins)
-    if minus is not None and select.args.get("where"):
-        for part in parts_of(select.args["where"].this):
+    parts: dict[str, Any]
+    subtracted = any(source.subtracted for source in sources)
+    if (
+        asked
+        or any(s.attaches for s in sources)
+        or (subtracted and sum(not s.subtracted for s in sources) > 1)
+    ):
+        attaching = _attached(sources, joins, conditions)
+        for one in asked:
+            attaching.ask(one, streams[one.name].columns)
+        seen = [name for name in of_from.streams if name not in attaching.hidden]
+        hidden = {name: streams[name].columns for name in attaching.hidden}
+        scope = Scope({n: streams[n].columns for n in seen}, hidden, scope.shown, scope.merged)
+        names = [*attaching.core, *(join.stream for join in attaching.attach)]
+        streams = {name: streams[name] for name in names}
+        parts = {"where": attaching.where, "attach": attaching.attach, "after": attaching.after}
+        changes = changes or subtracted
+    else:
+        where = [*_joins(sources, joins), *(condition(part, scope) for part in conditions)]
+        minus = _minus(sources, joins)
+        for part in conditions if minus is not None else ():
             with at(part):
                 refuse_between(condition(part, scope), base_of(minus, scope))
-    shown_of = scope if minus is None else scope.only(base_of(minus, scope))
-    outputs = selected(select, shown_of, own_by_name(aggregates))
-    return {"streams": streams, "where": where, "cross": cross, "minus": minus, **outputs}
+        scope = scope if minus is None else scope.only(base_of(minus, scope))
+        parts = {"where": where, "minus": minus}
+    outputs = selected(select, scope, own_by_name(aggregates))
+    return {"streams": streams, "cross": cross, "changes": changes, **parts, **outputs}
 
 
-def _lift(text: str) -> tuple[str, list[tuple[int, str]], list[int]]:
-    """The text with blanks for brackets and JOIN for EXCEPT, and where which of these were.
+def _attached(sources: list[_Source], joins: Joined, conditions: list[exp.Expr]) -> Attaching:
+    """The joins of a statement of which some are attached to others."""
+    attaching = Attaching(joins.scope)
+    for source in sources:
+        join, using = source.join, joins.equalities[source.name]
+        node = join.args.get("on") if join is not None else None
+        on = [*using, *([] if node is None else conjuncts(condition(node, joins.scope)))]
+        if source.subtracted:
+            attaching.subtract(source.name, on)
+        else:
+            attaching.join(kind_of(join), source.name, on, source.table)
+    for part in conditions:
+        attaching.filter(part)
+    attaching.connect()
+    return attaching
+
+
+def _lift(text: str) -> tuple[str, list[tuple[int, str]], list[int], bool]:
+    """The text with blanks for brackets and JOIN for EXCEPT, where which of these were, and whether it has EMIT CHANGES.
 
     Every position stays what it was.
     """
@@ -138,11 +187,15 @@ def _lift(text: str) -> tuple[str, list[tuple[int, str]], list[int]]:
     brackets: list[tuple[int, str]] = []
     excepts: list[int] = []
     later: list[str] = []
+    emitted: list[int] = []
 
     def rewritten(piece: re.Match[str]) -> str:
         bracket, word = piece[1], (piece[2] or "").upper()
         if bracket is not None:
             brackets.append((piece.start(), bracket))
+            return " " * len(piece[0])
+        if piece[3]:
+            emitted.append(piece.start())
             return " " * len(piece[0])
         if word != "EXCEPT":
             later.extend([word] if word else [])
@@ -158,7 +211,8 @@ def _lift(text: str) -> tuple[str, list[tuple[int, str]], list[int]]:
         excepts.append(piece.start())
         return "JOIN  "
 
-    return _PIECE.sub(rewritten, text), brackets, excepts
+    plain = _PIECE.sub(rewritten, text)
+    return plain, brackets, excepts, bool(emitted)
 
 
 def _parse(plain: str, text: str, excepts: list[int]) -> exp.Select:
@@ -216,17 +270,20 @@ def _sources(select: exp.Select, excepts: list[int], behind_commas: set[int]) ->
         start = source.spans[0][0]
         subtracted = any(before < place < start for place in excepts)
         before = start
-        kind = " ".join(part for part in (join.method, join.side, join.kind) if part) if join else ""
+        kind = kind_of(join)
         if subtracted and kind:
             raise about(table, QueryError(f"{kind} EXCEPT is not supported: {_EXCEPT}"))
         if join is not None and join.args.get("using") == []:
             told = "USING () names no column: name those that both sides have, such as USING (k)"
             raise about(table, QueryError(told))
-        if kind in ("NATURAL", "NATURAL INNER"):
-            source = evolve(source, natural=True)
-        elif kind not in ("", "INNER", "CROSS"):
-            told = f"{kind} JOIN is not supported: streams are joined by inner joins, write JOIN"
+        natural = join is not None and join.method == "NATURAL"
+        if kind not in ("", "INNER", "CROSS", *KINDS):
+            told = f"{kind} JOIN is not supported: write JOIN, LEFT, RIGHT, FULL, SEMI, ANTI or ASOF JOIN"
             raise about(table, QueryError(told))
+        if (natural or source.using) and kind.partition(" ")[0] in ("RIGHT", "FULL", "OUTER"):
+            told = f"{kind} JOIN takes ON with both columns, and COALESCE of them in SELECT, in place of USING and NATURAL"
+            raise about(table, QueryError(told))
+        source = evolve(source, natural=natural)
         yield evolve(source, subtracted=subtracted, anew=start in behind_commas)
 
 

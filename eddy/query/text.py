@@ -6,7 +6,9 @@ import datetime
 from typing import TYPE_CHECKING
 
 from eddy.query.aggregates import AggregateOutput
+from eddy.query.attachment import Attachment
 from eddy.query.expressions import Expression, Literal, quoted
+from eddy.query.logic import conjuncts
 from eddy.query.minus import Minus
 from eddy.query.outputs import Computed, Output
 from eddy.query.windows import Range, Rows, Sliding, Tumbling, Unbounded, Width, Window
@@ -20,13 +22,29 @@ def text_of(query: Query) -> str:
     """The whole query, a clause a line."""
     lines = [f"SELECT {', '.join(map(_output, query.shown))}", f"FROM {_sources(query)}"]
     lines += [f"EXCEPT {_source(query, minus.stream)} ON {_condition(query, minus)}" for minus in query.minus]
-    if query.predicates:
-        lines.append("WHERE " + "\n  AND ".join(predicate.within(2) for predicate in query.predicates))
+    lines += [_attached(query, one) for one in query.attachments]
+    where = _where(query)
+    if where:
+        lines.append("WHERE " + "\n  AND ".join(predicate.within(2) for predicate in where))
     if query.group_by:
         lines.append(f"GROUP BY {', '.join(_group(output.expression) for output in query.group_by)}")
     if query.having is not None:
         lines.append(f"HAVING {query.having}")
+    if query.changes:
+        lines.append("EMIT CHANGES")
     return "\n".join(lines)
+
+
+def _attached(query: Query, one: Attachment) -> str:
+    """An attachment, with its condition."""
+    on = " AND ".join(part.within(2) for part in one.on) or "TRUE"
+    return f"{one.join.text} {_source(query, one.stream)} ON {on}"
+
+
+def _where(query: Query) -> tuple[Expression, ...]:
+    """The predicates of WHERE: those of the core, unless JOIN ... ON has them, and those behind the attachments."""
+    after = tuple(conjuncts(query.after)) if query.after is not None else ()
+    return after if query.keeps_right else tuple(dict.fromkeys((*query.predicates, *after)))
 
 
 def _group(expression: Expression) -> str:
@@ -35,8 +53,13 @@ def _group(expression: Expression) -> str:
 
 
 def _sources(query: Query) -> str:
+    names = [query.base] if query.base else query.core.names
+    between = [part for part in query.predicates if len(part.streams) > 1]
+    if query.keeps_right and between:  # in WHERE they would rule out rows that are no composite's partners
+        on = " AND ".join(part.within(2) for part in between)
+        return f"{' JOIN '.join(_source(query, name) for name in names)} ON {on}"
     comma = " CROSS JOIN " if query.cross else ", "
-    return comma.join(_source(query, name) for name in ([query.base] if query.base else query.names))
+    return comma.join(_source(query, name) for name in names)
 
 
 def _source(query: Query, name: str) -> str:

@@ -32,6 +32,8 @@ class Item:
     """NATURAL: USING all columns that both sides have."""
     node: exp.Expr | None = None
     """What was written, for errors."""
+    asked: bool = False
+    """A semi or anti join: it adds no column."""
 
 
 @define
@@ -67,6 +69,8 @@ def joined(items: Sequence[Item], scope: Scope) -> Joined:
         rest = [pair for pair in own if pair[1] not in item.using]
         if item.subtracted:
             done += rest
+        elif item.asked:
+            pass
         else:
             left = both + [pair for pair in left if pair not in both] + rest
     return Joined(Scope(scope.streams, shown=(*done, *left), merged=frozenset(merged)), equalities)

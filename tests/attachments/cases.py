@@ -23,6 +23,7 @@ KINDS = {
 }
 TECHNIQUES = [Jisc(), Jisc(1), MovingState(), EagerStairs(), ParallelTrack(), HybMig(), Gms(), Gpt(), Ghm()]
 COLUMNS = {"ts": "int64", "x": "int64", "y": "int32", "s": "string"}
+TIMELESS = {"n": "int64", "x": "int64", "y": "int32", "s": "string"}
 
 
 @frozen
@@ -56,7 +57,9 @@ class AttachedCase:
 
 
 def a_window(pick):
-    kind = pick.choice(["unbounded", "rows", "rows", "range", "range", "tumbling rows", "tumbling time", "sliding"])
+    kind = pick.choice(
+        ["unbounded", "rows", "rows", "range", "range", "tumbling rows", "tumbling time", "sliding"]
+    )
     if kind == "unbounded":
         return ("unbounded",)
     size = pick.integer(1, 6)
@@ -76,7 +79,7 @@ def col(stream, name):
     return ("col", stream, name)
 
 
-def a_condition(pick, stream, visible):
+def a_condition(pick, stream, visible, time):
     """What joins a stream with those that are visible: mostly a key, and now and then more."""
     other, c = pick.choice(visible), pick.choice(["x", "x", "s", "y"])
     trees = [("=", col(other, c), col(stream, c))] if pick.chance(85) else []
@@ -89,7 +92,7 @@ def a_condition(pick, stream, visible):
     if pick.chance(10):
         trees.append((">", col(pick.choice(visible), "y"), ("lit", pick.integer(0, 2))))
     if pick.chance(15):
-        trees.append(("<=", ("abs", ("-", col(other, "ts"), col(stream, "ts"))), ("lit", pick.integer(0, 4))))
+        trees.append(("<=", ("abs", ("-", col(other, time), col(stream, time))), ("lit", pick.integer(0, 4))))
     return trees or [("<", col(other, "y"), col(stream, "y"))]
 
 
@@ -103,7 +106,7 @@ def attached_case(pick):
         own = a_window(pick)
         while not timed and own[0] in ("range", "sliding", "tumbling time"):
             own = a_window(pick)
-        streams[name] = Declared(own, time="ts" if timed else None)
+        streams[name] = Declared(own) if timed else Declared(own, TIMELESS, None)
     where = [("=", col(names[i], "x"), col(names[i + 1], "x")) for i in range(cores - 1)]
     if pick.chance(30):
         where.append((">", col("S0", "y"), ("lit", 0)))
@@ -111,16 +114,22 @@ def attached_case(pick):
     for name in names[cores:]:
         kinds = [kind for kind in KINDS if changes or not attach or kind not in ("right", "full")]
         kind = pick.choice(kinds)
-        on = a_condition(pick, name, visible)
+        on = a_condition(pick, name, visible, "ts" if timed else "n")
         if "asof" in kind:
-            other, strict, c = pick.choice(visible), pick.chance(50), pick.choice(["ts", "ts", "y"])
+            other, strict, c = (
+                pick.choice(visible),
+                pick.chance(50),
+                pick.choice(["ts" if timed else "n"] * 2 + ["y"]),
+            )
             on = [tree for tree in on if tree[0] == "=" or naive_attached.reads(tree) == {name}]
             attach.append((kind, name, on, (col(other, c), col(name, c), strict)))
         else:
             attach.append((kind, name, on))
         if kind not in naive_attached.ASKS:
             visible = [*visible, name]
-    after = [("is null", col(visible[-1], "x"))] if pick.chance(15) and visible[-1] not in names[:cores] else []
+    after = (
+        [("is null", col(visible[-1], "x"))] if pick.chance(15) and visible[-1] not in names[:cores] else []
+    )
     options = {
         "batch_size": pick.choice([1, 2, 7, 4096]),
         "migration": pick.choice(TECHNIQUES) if cores > 1 else Jisc(),
@@ -192,8 +201,8 @@ def query_of(case):
     )
 
 
-def batch(rows):
-    return {name: [row[place] for row in rows] for place, name in enumerate(COLUMNS)}
+def batch(case, name, rows):
+    return {column: [row[place] for row in rows] for place, column in enumerate(case.streams[name].columns)}
 
 
 def events_of(case, step):
@@ -231,11 +240,13 @@ def expected(case):
     """For each step what it brings, as `signed_rows`, and what the end brings."""
     parts = [events_of(case, step) for step in case.steps]
     events = [event for part in parts for event in part]
-    attach = [tuple(one) for one in case.attach]
+    attach, after = [tuple(one) for one in case.attach], case.after
+    if any(one[0] in naive_attached.KEEPS_RIGHT for one in attach):  # WHERE stands behind all joins
+        after = [*after, *(tree for tree in case.where if len(naive_attached.reads(tree)) == 1)]
     if case.changes:
-        told = [*naive_attached.signed(case.streams, case.where, events, attach, case.after), Counter()]
+        told = [*naive_attached.signed(case.streams, case.where, events, attach, after), Counter()]
     else:
-        found = naive_attached.final(case.streams, case.where, events, attach, case.after)
+        found = naive_attached.final(case.streams, case.where, events, attach, after)
         told = [Counter({(1, rows): n for rows, n in one.items()}) for one in found]
     steps, at = [], 0
     for part in parts:
@@ -250,9 +261,9 @@ def check(case):
     engine = eddy.Eddy(query_of(case), plan=case.plan, **case.options)
     for number, (step, want) in enumerate(zip(case.steps, wanted, strict=True)):
         if step[0] == "push":
-            results = parts_of(engine.push(step[1], batch(step[2]), max_rows=case.max_rows))
+            results = parts_of(engine.push(step[1], batch(case, step[1], step[2]), max_rows=case.max_rows))
         elif step[0] == "push_all":
-            given = {name: batch(rows) for name, rows in step[1].items()}
+            given = {name: batch(case, name, rows) for name, rows in step[1].items()}
             results = parts_of(engine.push_all(given, max_rows=case.max_rows))
         elif step[0] == "advance":
             results = [engine.advance(step[1])]

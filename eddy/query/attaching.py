@@ -1,0 +1,207 @@
+"""Outer, semi, anti and as-of joins of a statement, EXISTS and IN (SELECT ...), as attachments of a query."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from attrs import define, field, frozen
+from sqlglot import exp
+
+from eddy.errors import QueryError
+from eddy.query.attachment import (
+    AntiJoin,
+    AsofJoin,
+    Attach,
+    FullJoin,
+    InnerJoin,
+    LeftAsofJoin,
+    LeftJoin,
+    RightJoin,
+    SemiJoin,
+)
+from eddy.query.comparisons import Comparison, Distinct
+from eddy.query.expressions import Expression, Literal
+from eddy.query.logic import conjuncts
+from eddy.query.names import Scope
+from eddy.query.parse import condition, parts_of, translate
+from eddy.query.place import about, at, in_place_of
+from eddy.values.types import BOOL, ColumnType
+
+KINDS: dict[str, type[Attach]] = {
+    "LEFT": LeftJoin,
+    "LEFT OUTER": LeftJoin,
+    "RIGHT": RightJoin,
+    "RIGHT OUTER": RightJoin,
+    "FULL": FullJoin,
+    "FULL OUTER": FullJoin,
+    "OUTER": FullJoin,
+    "SEMI": SemiJoin,
+    "LEFT SEMI": SemiJoin,
+    "ANTI": AntiJoin,
+    "LEFT ANTI": AntiJoin,
+    "ASOF": AsofJoin,
+    "ASOF INNER": AsofJoin,
+    "ASOF LEFT": LeftAsofJoin,
+    "ASOF LEFT OUTER": LeftAsofJoin,
+}
+"""How a statement says each."""
+_SUBQUERY = "a subquery of EXISTS or IN reads one stream, such as EXISTS (SELECT 1 FROM B WHERE B.k = A.k)"
+_REFUSED = {
+    "joins": "a join",
+    "group": "GROUP BY",
+    "having": "HAVING",
+    "limit": "LIMIT",
+    "offset": "OFFSET",
+    "with_": "WITH",
+}
+
+
+def kind_of(join: exp.Join | None) -> str:
+    """What stands before JOIN, NATURAL aside."""
+    if join is None:
+        return ""
+    method = "" if join.method == "NATURAL" else join.method
+    return " ".join(part for part in (method, join.side, join.kind) if part)
+
+
+@frozen
+class Asked:
+    """A stream that WHERE asks about: by EXISTS, or by IN."""
+
+    table: exp.Table
+    where: exp.Expr | None
+    negated: bool
+    operand: exp.Expr | None = None
+    """What is to be IN."""
+    item: exp.Expr | None = None
+    """What it is to be among."""
+
+    @property
+    def name(self) -> str:
+        """What the stream is called."""
+        return self.table.alias or self.table.name
+
+
+def asked_about(where: exp.Expr | None) -> tuple[list[exp.Expr], list[Asked]]:
+    """The conditions that AND joins: those of columns, and those that ask about other streams."""
+    plain: list[exp.Expr] = []
+    asked: list[Asked] = []
+    for part in [] if where is None else parts_of(where):
+        node, negated = part.unnest(), False
+        while isinstance(node, exp.Not):
+            node, negated = node.this.unnest(), not negated
+        query = node.this if isinstance(node, exp.Exists) else None
+        if isinstance(node, exp.In) and node.args.get("query"):
+            query = node.args["query"]
+        if query is None:
+            plain.append(part)
+            continue
+        with at(part):
+            asked.append(_asked(node, query.unnest(), negated))
+    return plain, asked
+
+
+def _asked(node: exp.Expr, query: exp.Expr, negated: bool) -> Asked:
+    if not isinstance(query, exp.Select):
+        raise QueryError(f"{query.key.upper()} in a subquery is not supported: {_SUBQUERY}")
+    what = next((text for clause, text in _REFUSED.items() if query.args.get(clause)), None)
+    if what is None and any(item.find(exp.AggFunc) for item in query.expressions):
+        what = "an aggregate"
+    from_ = query.args.get("from_")
+    if what is None and (from_ is None or not isinstance(from_.this, exp.Table)):
+        what = "no stream in FROM"
+    if what is not None:
+        raise QueryError(f"the subquery has {what}: {_SUBQUERY}")
+    where = query.args["where"].this if query.args.get("where") else None
+    if not isinstance(node, exp.In):
+        return Asked(from_.this, where, negated)
+    if len(query.expressions) != 1 or isinstance(query.expressions[0], exp.Star):
+        raise QueryError("the subquery of IN has one column: A.k IN (SELECT B.k FROM B)")
+    return Asked(from_.this, where, negated, node.this, query.expressions[0].unalias())
+
+
+@define
+class Attaching:
+    """Makes the attachments of a statement, in the order in which it names them."""
+
+    scope: Scope
+    """Of the streams of FROM; bare names mean what they mean in SELECT."""
+    core: list[str] = field(factory=list)
+    """The streams that nothing attaches."""
+    attach: list[Attach] = field(factory=list)
+    where: list[Expression] = field(factory=list)
+    """Predicates of the core."""
+    after: list[Expression] = field(factory=list)
+
+    @property
+    def hidden(self) -> list[str]:
+        """The streams that are asked about, of which no column is seen."""
+        return [join.stream for join in self.attach if not join.pairs]
+
+    @property
+    def keeps_right(self) -> bool:
+        """Whether there are results without a row of the core."""
+        return any(join.keeps_right for join in self.attach)
+
+    def join(self, kind: str, stream: str, on: Sequence[Expression], node: exp.Expr) -> None:
+        """One item of FROM."""
+        made = KINDS.get(kind)
+        attached = {join.stream for join in self.attach}
+        reads = frozenset().union(*(part.streams for part in on)) if on else frozenset()
+        if made is not None:
+            if not self.core:
+                raise about(
+                    node, QueryError(f"{kind} JOIN has nothing on its left: write the first stream before it")
+                )
+            self.attach.append(made(stream, tuple(on)))
+        elif self.attach and (self.keeps_right or reads & attached):
+            self.attach.append(InnerJoin(stream, tuple(on)))
+        else:
+            self.core.append(stream)
+            self.where += on
+
+    def filter(self, node: exp.Expr) -> None:
+        """A condition of WHERE, which holds for what has gone through all joins."""
+        for part in conjuncts(condition(node, self.scope)):
+            if self.keeps_right:
+                self.after.append(part)
+                if part.streams <= set(self.core) and len(part.streams) > 1:
+                    self.where.append(part)
+            else:
+                self.where.append(part)
+
+    def ask(self, asked: Asked, columns: Mapping[str, ColumnType]) -> None:
+        """EXISTS or IN, of a stream with these columns."""
+        name = asked.name
+        streams = {**self.scope.streams, name: columns}
+        scope = Scope(streams, shown=self.scope.shown, merged=self.scope.merged)
+
+        def own(part: exp.Expr) -> exp.Expr:
+            if isinstance(part, exp.Column) and not part.table and part.name in columns:
+                return in_place_of(exp.column(part.name, name, quoted=True), part)
+            return part
+
+        on: list[Expression] = []
+        if asked.where is not None:
+            on += conjuncts(condition(asked.where.copy().transform(own), scope))
+        if asked.operand is not None and asked.item is not None:
+            operand = translate(asked.operand, self.scope)
+            same = Comparison("=", operand, translate(asked.item.copy().transform(own), scope))
+            # NULL on either side leaves it open whether it is among them: then NOT IN is not true.
+            on.append(Distinct(same, Literal(False, BOOL)) if asked.negated else same)
+        self.attach.append((AntiJoin if asked.negated else SemiJoin)(name, tuple(on)))
+
+    def subtract(self, stream: str, on: Sequence[Expression]) -> None:
+        """EXCEPT, from a join."""
+        self.attach.append(AntiJoin(stream, tuple(on)))
+
+    def connect(self) -> None:
+        """Streams behind commas that WHERE connects with attached ones only are attached, too."""
+        attached = {join.stream for join in self.attach}
+        for stream in self.core[1:]:
+            links = [part for part in self.where if stream in part.streams]
+            behind = [part for part in links if part.streams & attached]
+            if behind and len(behind) == len([part for part in links if len(part.streams) > 1]):
+                self.core.remove(stream)
+                self.where = [part for part in self.where if part not in links]
+                self.attach.append(InnerJoin(stream, tuple(links)))
