@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from eddy.attachments.layout import Made
+from eddy.attachments.layout import Made, chosen
 from eddy.attachments.reader import Reader
 from eddy.attachments.stage import Stage
 from eddy.attachments.streams import AttachedStreams, Coming
@@ -57,8 +57,7 @@ class AttachedOutput(Output):
 
     def reader(self, streams: Sequence[StoredStream]) -> Reader:
         """Reads rows of all streams; ``streams`` are those of the core."""
-        stored = [*streams, *self._attached.streams]
-        return Reader(self.query.names, [stream.payload for stream in stored])
+        return self._attached.reader(streams)
 
     # -- a batch ---------------------------------------------------------------------------------------------------
 
@@ -91,7 +90,7 @@ class AttachedOutput(Output):
     def _result(self, made: Made, streams: Sequence[StoredStream], fetch: Fetch) -> Result:
         if not self.changes:
             given = made.signs >= 0
-            made = Made(*(array[given] for array in made))
+            made = chosen(made, given)
         after = self.query.after
         if after is not None and len(made.signs):
             reader, rows = self.reader(streams), made.rows
@@ -100,7 +99,7 @@ class AttachedOutput(Output):
                 return reader.text(stream, column, np.ascontiguousarray(rows[:, reader.places[stream]]))
 
             holds = after.holds(get, len(rows))
-            made = Made(*(array[holds] for array in made))
+            made = chosen(made, holds)
         if self.groups is not None:
             return self.groups.taken(made.rows, made.signs, made.events, streams)
         rows = made.rows

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from eddy.attachments import find_kernels, give_kernels, table_kernels
 from eddy.attachments.layout import (
-    AFTER,
     ANTI,
     CHANGES,
     CHOSEN,
@@ -39,6 +38,7 @@ from eddy.attachments.layout import (
     Nodes,
     Right,
     Rows,
+    chosen,
 )
 from eddy.attachments.reader import Reader
 from eddy.attachments.streams import Coming
@@ -123,8 +123,7 @@ class Stage:
         lows[1] = np.iinfo(np.int64).max
         born = np.zeros((1, coming.born.shape[1]), np.int64)
         made = self.step(every, Coming(coming.parts, lows, born), reader)
-        past = made.signs == 0
-        return Made(*(np.ascontiguousarray(array[past]) for array in made))
+        return chosen(made, made.signs == 0)
 
     def _left(self, before: Made, reader: Reader) -> Left:
         comes = before.signs >= 0
@@ -311,7 +310,7 @@ def concatenated(made: list[Made], streams: int, births: int) -> Made:
 def in_order(made: Made) -> Made:
     """In the order of events; at each first what is withdrawn, then what is past."""
     order = np.argsort(made.events.astype(np.int64) * 3 + made.signs, kind="stable")
-    return Made(*(np.ascontiguousarray(array[order]) for array in made))
+    return chosen(made, order)
 
 
 def _wide(births: Int64s, width: int) -> Int64s:

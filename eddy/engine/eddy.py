@@ -208,8 +208,8 @@ class Eddy:
     def close(self) -> Result:
         """Flush, return these last results, and let go of all rows. The engine takes no more calls that change it.
 
-        All windows end: what an outer or an anti join still owes is among the results. Nothing is withdrawn. To close it
-        again does nothing.
+        All windows end: what an outer or an anti join still owes is among the results. Nothing is withdrawn. To close
+        it again does nothing.
         """
         state = self._state
         last = state.output.nothing(state.fetch) if state.closed else passing.owed(state, self.flush())

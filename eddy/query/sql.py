@@ -96,8 +96,9 @@ def sql(
     makes a stream of its own, so that one schema can be joined with itself. CROSS JOIN, or `cross=True`, allows
     combinations without a predicate. LEFT, RIGHT, FULL, SEMI, ANTI and ASOF JOIN, EXISTS and IN (SELECT ...) attach
     streams to the others; EMIT CHANGES at the end has results withdrawn when they do not hold any more.
-    `EXCEPT B ON A.k = B.k` behind the streams of FROM, once or more, subtracts: it makes a difference. Results are aggregated with COUNT, SUM, AVG, MIN, MAX and MEDIAN, GROUP BY, HAVING and
-    SELECT DISTINCT; `aggregates` has classes of one's own, which are called by their names, in any case.
+    `EXCEPT B ON A.k = B.k` behind the streams of FROM, once or more, subtracts: it makes a difference. Results are
+    aggregated with COUNT, SUM, AVG, MIN, MAX and MEDIAN, GROUP BY, HAVING and SELECT DISTINCT; `aggregates` has classes
+    of one's own, which are called by their names, in any case.
     """
     return Query(**arguments(text, schemas, cross, aggregates))
 
@@ -176,7 +177,8 @@ def _attached(sources: list[_Source], joins: Joined, conditions: list[exp.Expr])
 
 
 def _lift(text: str) -> tuple[str, list[tuple[int, str]], list[int], bool]:
-    """The text with blanks for brackets and JOIN for EXCEPT, where which of these were, and whether it has EMIT CHANGES.
+    """The text with blanks for brackets and JOIN for EXCEPT, where which of these were, and if it ends
+    with EMIT CHANGES.
 
     Every position stays what it was.
     """
@@ -281,7 +283,10 @@ def _sources(select: exp.Select, excepts: list[int], behind_commas: set[int]) ->
             told = f"{kind} JOIN is not supported: write JOIN, LEFT, RIGHT, FULL, SEMI, ANTI or ASOF JOIN"
             raise about(table, QueryError(told))
         if (natural or source.using) and kind.partition(" ")[0] in ("RIGHT", "FULL", "OUTER"):
-            told = f"{kind} JOIN takes ON with both columns, and COALESCE of them in SELECT, in place of USING and NATURAL"
+            told = (
+                f"{kind} JOIN does not go with USING and NATURAL: write ON with both columns, and COALESCE of them in "
+                "SELECT"
+            )
             raise about(table, QueryError(told))
         source = evolve(source, natural=natural)
         yield evolve(source, subtracted=subtracted, anew=start in behind_commas)
