@@ -116,7 +116,7 @@ def _chart(ax: Any, chart: Chart, rows: Sequence[Row]) -> None:
             style: dict[str, Any] = {"drawstyle": "steps-post"} if chart.kind == "step" else {}
             # Where lines hide each other, what lies below shows at both sides.
             style |= {"marker": MARKS[i % len(MARKS)], "markersize": 4} if few else {}
-            wide = 1.4 if few else max(0.8, 2.6 - 0.9 * i)
+            wide = 1.4 if few else max(1.0, 2.2 - 0.6 * i)
             ax.plot(x, y, color=colours[name], label=name, linewidth=wide, **style)
         for name, points in theirs.items():
             x, y = _points(chart, points)
