@@ -1,4 +1,5 @@
-"""Whether the rows of JIT's figures bear the paper's claims out: by nested loops, as in the paper."""
+"""Whether the rows of JIT's figures bear the paper's claims out, by nested loops as in the paper; and goals of ours for
+hash joins."""
 
 from __future__ import annotations
 
@@ -46,6 +47,13 @@ def order_of_magnitude(rows: Sequence[Row], x: str) -> Verdict:
     """More than ten times less processor time everywhere."""
     found = _times(rows, x)
     return Verdict(min(found.values()) > ORDER, f"times less: {_listed(found)}")
+
+
+def hash_as_good(rows: Sequence[Row], x: str, y: str, most: float) -> Verdict:
+    """By hash joins JIT takes no more than so many times what REF takes, everywhere."""
+    ref, jit = ({row[x]: row[y] for row in chosen(rows, joins="hash", side=side)} for side in (REF, JIT))
+    found = {at: jit[at] / ref[at] for at in sorted(set(ref) & set(jit))}
+    return Verdict(max(found.values()) <= most, f"times REF's: {_listed(found)}")
 
 
 def faster(rows: Sequence[Row], x: str) -> Verdict:
