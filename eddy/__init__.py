@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from eddy.printed.as_printed import AsPrinted
     from eddy.query.function import function
     from eddy.query.own_aggregate import Aggregate
+    from eddy.query.own_function import aggregate_function
     from eddy.query.predicate import predicate
     from eddy.query.query import Query, Stream
     from eddy.query.sql import sql
@@ -88,6 +89,7 @@ __all__ = [
     "TrackStatistics",
     "Tumbling",
     "Unbounded",
+    "aggregate_function",
     "compile_kernels",
     "function",
     "predicate",
@@ -111,6 +113,7 @@ _HOMES = {
     "Result": "results.result",
     "StairView": "engine.stair",
     "Stream": "query.query",
+    "aggregate_function": "query.own_function",
     "compile_kernels": "compiling",
     "function": "query.function",
     "predicate": "query.predicate",

@@ -8,15 +8,16 @@ from typing import Any
 from sqlglot import exp
 
 from eddy.errors import QueryError
-from eddy.query.aggregates import aggregate_of
+from eddy.query.aggregates import OwnKind, aggregate_of, is_aggregate
 from eddy.query.expressions import quoted
 from eddy.query.names import Scope
 from eddy.query.outputs import expressions, is_everything, refuse_repeated, written
 from eddy.query.own_aggregate import Aggregate
+from eddy.query.own_function import OwnFunction
 from eddy.query.place import about, at, in_place_of
 
 
-def selected(select: exp.Select, scope: Scope, own: Mapping[str, type[Aggregate]]) -> dict[str, Any]:
+def selected(select: exp.Select, scope: Scope, own: Mapping[str, OwnKind]) -> dict[str, Any]:
     """What the statement shows, as arguments of a query.
 
     ``own``: aggregates of the user's own, by their names in capitals.
@@ -99,7 +100,7 @@ def _with_own(
     group: Sequence[exp.Expr],
     having: exp.Expr | None,
     scope: Scope,
-    own: Mapping[str, type[Aggregate]],
+    own: Mapping[str, OwnKind],
 ) -> dict[str, Any]:
     """With aggregates of the user's own: what is grouped, and then the aggregates."""
     if having is not None:
@@ -132,19 +133,20 @@ def _with_own(
     }
 
 
-def _computed(node: exp.Expr, scope: Scope, own: Mapping[str, type[Aggregate]]) -> str | Aggregate:
+def _computed(node: exp.Expr, scope: Scope, own: Mapping[str, OwnKind]) -> str | Aggregate | OwnFunction:
     """An aggregate as a query takes it: a text, or an instance of the user's own class."""
     kind, resolved = _kind(node, own), _resolved(node, scope)
     with at(node):
         if kind is not None:
-            return kind(*(part.sql() for part in resolved.iter_expressions()))
-        if resolved.find(exp.AggFunc) is resolved:
+            columns = (part.sql() for part in resolved.iter_expressions())
+            return kind.of(*columns) if isinstance(kind, OwnFunction) else kind(*columns)
+        if is_aggregate(resolved):
             aggregate_of(resolved, scope)
     return resolved.sql()
 
 
-def _kind(node: exp.Expr, own: Mapping[str, type[Aggregate]]) -> type[Aggregate] | None:
-    """The class that a function stands for; sqlglot has classes of its own for many names."""
+def _kind(node: exp.Expr, own: Mapping[str, OwnKind]) -> OwnKind | None:
+    """What a function stands for; sqlglot has classes of its own for many names."""
     node = node.unalias()
     if not isinstance(node, exp.Func):
         return None

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from eddy.query.expressions import Expression, Reference
 from eddy.query.own_aggregate import compiled
+from eddy.query.own_function import OwnFunction
 from eddy.query.query import AggregateOutput, Query
 from eddy.results.contents import Contents, Fetch, Number
 from eddy.results.result import Result
@@ -18,11 +19,16 @@ from eddy.router.executor import Executor
 from eddy.store.stream import StoredStream
 from eddy.values.compute import repeated
 from eddy.values.strings import StringPool
-from eddy.values.types import Array, Column
+from eddy.values.types import Array, Column, ColumnType
 
 if TYPE_CHECKING:
+    from eddy.aggregate.choice import Function
     from eddy.difference.chain import Chain
+    from eddy.results.order import EventOrder
     from eddy.results.withdrawals import LiveResults
+
+COMPARED = ("MIN", "MAX", "QUANTILE_DISC")
+"""Aggregates that compare strings, and are given them as they are, not as codes."""
 
 
 class Output:
@@ -99,8 +105,14 @@ class SignedOutput(Output):
         return 0 if self._live_results is None else self._live_results.nbytes
 
 
-def _function(aggregate: AggregateOutput) -> str:
-    """What groups call an aggregate."""
+def _function(aggregate: AggregateOutput, types: tuple[ColumnType, ...]) -> Function:
+    """What groups know an aggregate of these types by."""
+    if isinstance(aggregate.own, OwnFunction):
+        return aggregate.own
+    if aggregate.own is not None:
+        return compiled(aggregate.own, types)
+    if aggregate.quantile is not None:
+        return aggregate.quantile
     return f"DISTINCT {aggregate.function}" if aggregate.distinct else aggregate.function
 
 
@@ -109,20 +121,27 @@ class GroupedOutput(SignedOutput):
 
     def __init__(self, query: Query, pool: StringPool) -> None:
         super().__init__(query, pool)
-        from eddy.aggregate.groups import Groups  # its kernels too
+        from eddy.aggregate.groups import Groups, Texts  # its kernels too
 
         self.groups = Groups(
             [output.type for output in query.group_by],
             [
-                (_function(one) if one.own is None else compiled(one.own, types), types)
+                (_function(one, types), types)
                 for one in query.aggregates
                 for types in [tuple(column.type for column in one.arguments)]
             ],
+            Texts(pool.decode, self._codes),
         )
+        self._order: EventOrder | None = None
+        if any(one.in_order for one in query.aggregates):
+            from eddy.results.order import EventOrder  # kernels too
+
+            self._order = EventOrder(query)
 
     def of(self, router: Executor, ring: int, streams: Sequence[StoredStream], fetch: Fetch) -> Result:
         rows, signs, events = self._changes(router, ring)
-        changes = self.groups.step(*self._columns(rows, streams), signs, events)
+        ids = None if self._order is None else self._order.ids(rows, streams, signs, events)
+        changes = self.groups.step(*self._columns(rows, streams), signs, events, ids)
         return self._result(changes.keys, changes.values, changes.signs)
 
     def nothing(self, fetch: Fetch) -> Result:
@@ -160,7 +179,7 @@ class GroupedOutput(SignedOutput):
 
         keys = [found(output.expression, True) for output in self.query.group_by]
         arguments = [
-            [found(argument, aggregate.function not in ("MIN", "MAX")) for argument in aggregate.arguments]
+            [found(argument, aggregate.function not in COMPARED) for argument in aggregate.arguments]
             for aggregate in self.query.aggregates
         ]
         return keys, arguments
@@ -201,11 +220,14 @@ class GroupedOutput(SignedOutput):
     def restore(self, rows: Array, streams: Sequence[StoredStream]) -> None:
         super().restore(rows, streams)
         n = len(rows)
-        self.groups.step(*self._columns(rows, streams), np.ones(n, np.int8), np.zeros(n, np.int32))
+        signs, events = np.ones(n, np.int8), np.zeros(n, np.int32)
+        ids = None if self._order is None else self._order.ids(rows, streams, signs, events)
+        self.groups.step(*self._columns(rows, streams), signs, events, ids)
 
     def codes_in_use(self) -> Iterator[Array]:
         return self.groups.codes_in_use()
 
     @property
     def nbytes(self) -> int:
-        return super().nbytes + self.groups.nbytes
+        order = 0 if self._order is None else self._order.nbytes
+        return super().nbytes + self.groups.nbytes + order
