@@ -33,9 +33,7 @@ _MOMENTS = {
 }
 
 
-def accumulator(
-    function: Function, types: tuple[ColumnType, ...], texts: Texts | None = None
-) -> Accumulator | None:
+def accumulator(function: Function, *types: ColumnType, texts: Texts | None = None) -> Accumulator | None:
     """What computes this function of columns of these types; None for COUNT(*)."""
     if isinstance(function, Compiled):
         return Own(types, function.type, compiled=function)

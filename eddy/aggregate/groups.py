@@ -89,7 +89,7 @@ class Groups:
     """By the number of each function of DISTINCT values: a group for each value of a group."""
 
     def __attrs_post_init__(self) -> None:
-        self._accumulators = [accumulator(_plain(function), of, self.texts) for function, of in self.functions]
+        self._accumulators = [accumulator(_plain(function), *of, texts=self.texts) for function, of in self.functions]
         self._seen = {
             i: Groups([*self.keys, *of], [])
             for i, (function, of) in enumerate(self.functions)

@@ -15,7 +15,7 @@ from attrs import evolve, frozen
 from sqlglot import exp
 
 from eddy.errors import QueryError
-from eddy.query.calls import AGGREGATES, apply
+from eddy.query.calls import apply
 from eddy.query.comparisons import IsNull
 from eddy.query.dialect import BoolAnd, BoolOr, QuantileCont, QuantileDisc, VarPop, VarSamp
 from eddy.query.expressions import Expression, Literal, quoted
@@ -76,6 +76,7 @@ _INSTEAD: dict[type[exp.Expr], str] = {
     **dict.fromkeys((exp.FirstValue, exp.ArgMin), "write FIRST(...), which is of the first result by event"),
     **dict.fromkeys((exp.LastValue, exp.ArgMax), "write LAST(...), which is of the last result by event"),
     exp.GroupConcat: "write ARRAY_AGG(...), and join the texts where you read them",
+    exp.List: "write ARRAY_AGG(...)",
     exp.ArrayUniqueAgg: "GROUP BY it as well, which has each value once",
     exp.ApproxQuantile: "write QUANTILE_CONT(x, 0.5), which is exact",
     **dict.fromkeys((exp.PercentileCont, exp.PercentileDisc), "write QUANTILE_CONT(x, 0.5)"),
@@ -202,6 +203,9 @@ def _aggregate_of(node: exp.Expr, scope: Scope) -> AggregateOutput:
         raise QueryError(f"cannot aggregate {text}: {_INSTEAD.get(type(node), _WRITE)}")
     argument, distinct = node.this, False
     if isinstance(argument, exp.Distinct):
+        if function in QUANTILES and len(argument.expressions) == 2:
+            share, argument = share_of(argument.expressions[1], text), argument.copy()
+            argument.set("expressions", argument.expressions[:1])
         if len(argument.expressions) != 1 or argument.args.get("on"):
             raise QueryError(
                 f"cannot aggregate {text}: DISTINCT takes one value, such as COUNT(DISTINCT B.v)"
@@ -329,7 +333,7 @@ def own_by_name(kinds: object) -> dict[str, OwnKind]:
 def _check_name(kind: OwnKind) -> str:
     """What it is called. One of SQL's must not be called so: a query could not tell them apart when printed."""
     name = kind.name if isinstance(kind, OwnFunction) else kind.__name__
-    if name.upper() in AGGREGATES:
+    if name.upper() in _FUNCTIONS.values():
         raise QueryError(f"the aggregate {name} is called like one of {_KNOWN}: give it another name")
     return name
 
