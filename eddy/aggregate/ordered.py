@@ -14,6 +14,7 @@ from eddy.aggregate.encoding import plain
 from eddy.aggregate.extremes import Extreme
 from eddy.aggregate.log import Log
 from eddy.aggregate.texts_of import Texts
+from eddy.values.arrow import with_nulls
 from eddy.values.compute import to_datum
 from eddy.values.types import Array, Column, ColumnType
 
@@ -67,7 +68,12 @@ class Ordered(Extreme):
         if of.kind != "string":
             return column
         assert self.texts is not None
-        return Column(self.texts.decode(column.values), column.valid)
+        if column.valid is None:
+            return Column(self.texts.decode(column.values))
+        known = column.valid  # a code of NULL is the code of nothing
+        places = pa.array(np.cumsum(known) - 1, mask=~known)
+        texts = self.texts.decode(column.values[known]).take(places)
+        return Column(with_nulls(texts, None), known)
 
     def arrow(self, column: Column, of: ColumnType) -> pa.Array:
         """The column as one array of Arrow."""

@@ -41,6 +41,8 @@ class QuantileDisc(exp.Expression, exp.AggFunc):
 class Eddy(Dialect):
     """What `parse_sql` reads. What it prints is sqlglot's own dialect."""
 
+    NULL_ORDERING = "nulls_are_last"
+
     class Parser(Plain):
         FUNCTIONS: ClassVar[dict[str, Callable[..., Any]]] = {
             **Plain.FUNCTIONS,

@@ -28,12 +28,14 @@ from eddy.query.minus import Minus, difference
 from eddy.query.names import Scope
 from eddy.query.outputs import Computed, Output
 from eddy.query.own_aggregate import Aggregate
+from eddy.query.own_function import OwnFunction
 from eddy.query.parse import condition
 from eddy.query.place import shows_places
 from eddy.query.predicate import UserPredicate
 from eddy.query.reach import follows, is_shorter, windows_allowed
 from eddy.query.residual import Residual, residuals
 from eddy.query.shown import parse_shown
+from eddy.query.sorting import Cut, parse_cut
 from eddy.query.stream import Stream
 from eddy.query.text import text_of
 from eddy.query.windows import Range, Unbounded, Width, length, uses_time
@@ -59,7 +61,7 @@ class Query:
     name, which no live row of B matches. `group_by` and `aggregates` ({"n": "COUNT(*)"}, or an `eddy.Aggregate`)
     aggregate the results; so do aggregates in `select`, `having` and `distinct`. The attribute `select` then holds the
     columns that this reads, and `outputs` what a result shows; so it does where expressions are selected, which are in
-    `computed`.
+    `computed`. `order_by` (["n DESC"]), `limit` and `offset` sort and cut what `engine.table()` shows of the groups.
     """
 
     streams: dict[str, Stream]
@@ -76,6 +78,8 @@ class Query:
     group_by: tuple[Output | Computed, ...]
     aggregates: tuple[AggregateOutput, ...]
     having: Expression | None
+    cut: Cut
+    """How `engine.table()` is sorted and cut."""
     allowed: dict[str, Range]
     """Windows that lose nothing, for streams whose times predicates bound, whether or not they have them."""
     followed: frozenset[str]
@@ -91,9 +95,12 @@ class Query:
         cross: bool = False,
         minus: Mapping[str, Predicate | Iterable[Predicate]] | None = None,
         group_by: str | UserFunction | Iterable[str | UserFunction] | None = None,
-        aggregates: Mapping[str, str | Aggregate] | None = None,
+        aggregates: Mapping[str, str | Aggregate | OwnFunction] | None = None,
         having: str | None = None,
         distinct: bool = False,
+        order_by: str | Iterable[str] | None = None,
+        limit: int | None = None,
+        offset: int | None = None,
     ) -> None:
         declared = _streams(streams)
         scope = Scope({name: stream.columns for name, stream in declared.items()})
@@ -144,6 +151,7 @@ class Query:
             group_by=shows.group_by,
             aggregates=shows.aggregates,
             having=shows.having,
+            cut=parse_cut(order_by, limit, offset, shows.shown, shows.grouped, scope),
             allowed=allowed,
             followed=followed,
             clock=clock,

@@ -41,6 +41,33 @@ def selected(select: exp.Select, scope: Scope, own: Mapping[str, OwnKind]) -> di
     }
 
 
+def cut(select: exp.Select, scope: Scope) -> dict[str, Any]:
+    """ORDER BY, LIMIT and OFFSET, as arguments of a query: those that there are."""
+    found: dict[str, Any] = {}
+    order = select.args.get("order")
+    if order is not None:
+        found["order_by"] = [_sorted(node, select.expressions, scope) for node in order.expressions]
+    for clause in ("limit", "offset"):
+        if select.args.get(clause) is not None:
+            found[clause] = select.args[clause]
+    return found
+
+
+def _sorted(node: exp.Expr, items: Sequence[exp.Expr], scope: Scope) -> exp.Expr:
+    """An item of ORDER BY: the name of one of SELECT as it is, any other with a stream for each column."""
+    of = node.this if isinstance(node, exp.Ordered) else node
+    names = {item.alias if isinstance(item, exp.Alias) else written(item) for item in items}
+    if isinstance(of, exp.Column) and written(of) in names:
+        return node
+    try:
+        resolved = _resolved(of, scope)
+    except QueryError:  # a name that nobody knows is refused with what there is
+        return node
+    found = node.copy()
+    found.set("this", resolved)
+    return in_place_of(found, node)
+
+
 def _named(item: exp.Expr, scope: Scope) -> exp.Expr:
     """An item with the name that it has as it is written, and a stream for each column."""
     if is_everything(item):

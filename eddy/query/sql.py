@@ -18,17 +18,16 @@ from attrs import evolve, frozen
 from sqlglot import TokenType, exp, tokenize
 
 from eddy.errors import QueryError
-from eddy.query.aggregates import own_by_name
+from eddy.query.aggregates import OwnKind, own_by_name
 from eddy.query.brackets import check_time, windows_of
 from eddy.query.expressions import Expression
 from eddy.query.flatten import flattened
 from eddy.query.minus import base_of, refuse_between, refuse_unequal
 from eddy.query.names import Scope, nearest
-from eddy.query.own_aggregate import Aggregate
 from eddy.query.parse import condition, parse_sql, parts_of
 from eddy.query.place import about, at, shows_places
 from eddy.query.query import Query
-from eddy.query.selected import selected
+from eddy.query.selected import cut, selected
 from eddy.query.stream import Stream
 from eddy.query.using import Item, Joined, joined
 from eddy.query.windows import Window
@@ -40,11 +39,6 @@ _PIECE = re.compile(
 )
 _NO_STREAM = re.compile(r"\s*(\(|(?:ALL|DISTINCT|SELECT|WITH|VALUES)\b)", re.IGNORECASE)
 _EXCEPT = "write FROM A EXCEPT B ON A.k = B.k"
-_CLAUSES = {"order": "ORDER BY"}
-_INSTEAD = {
-    "order": "rows come in the order of their events; sort what engine.table() shows of groups",
-    "limit": "results go on for ever; take what you need of engine.table(), which shows the groups",
-}
 
 
 @frozen
@@ -72,7 +66,7 @@ def sql(
     schemas: Mapping[str, Stream | Mapping[str, object]],
     *,
     cross: bool = False,
-    aggregates: Iterable[type[Aggregate]] = (),
+    aggregates: Iterable[OwnKind] = (),
 ) -> Query:
     """The query that the text describes, over streams of these schemas.
 
@@ -82,8 +76,9 @@ def sql(
     for a relation that is loaded once. Streams are joined by commas and WHERE, or by JOIN ... ON or USING; an alias
     makes a stream of its own, so that one schema can be joined with itself. CROSS JOIN, or `cross=True`, allows
     combinations without a predicate. `EXCEPT B ON A.k = B.k` behind the streams of FROM, once or more, subtracts:
-    it makes a difference. Results are aggregated with COUNT, SUM, AVG, MIN, MAX and MEDIAN, GROUP BY, HAVING and
-    SELECT DISTINCT; `aggregates` has classes of one's own, which are called by their names, in any case.
+    it makes a difference. Results are aggregated with COUNT, SUM, AVG, MIN, MAX, MEDIAN and others, GROUP BY, HAVING and
+    SELECT DISTINCT; `aggregates` has classes and functions of one's own, which are called by their names, in any case.
+    ORDER BY, LIMIT and OFFSET are for `engine.table()`, which has the groups.
     """
     return Query(**arguments(text, schemas, cross, aggregates))
 
@@ -92,9 +87,9 @@ def arguments(
     text: str,
     schemas: Mapping[str, Stream | Mapping[str, object]],
     cross: bool,
-    aggregates: Iterable[type[Aggregate]] = (),
+    aggregates: Iterable[OwnKind] = (),
 ) -> dict[str, Any]:
-    """What the text says, as the arguments of `Query`; ``aggregates`` are the classes of the user's own."""
+    """What the text says, as the arguments of `Query`; ``aggregates`` are those of the user's own."""
     if not isinstance(schemas, Mapping):
         raise QueryError(f"schemas must be a dict of streams and their columns, not {shown(schemas)}")
     plain, brackets, excepts = _lift(text)
@@ -123,6 +118,7 @@ def arguments(
                 refuse_between(condition(part, scope), base_of(minus, scope))
     shown_of = scope if minus is None else scope.only(base_of(minus, scope))
     outputs = selected(select, shown_of, own_by_name(aggregates))
+    outputs |= cut(select, shown_of)
     return {"streams": streams, "where": where, "cross": cross, "minus": minus, **outputs}
 
 
@@ -181,10 +177,12 @@ def _parse(plain: str, text: str, excepts: list[int]) -> exp.Select:
             "having",
             "distinct",
             "with_",
+            "order",
+            "limit",
+            "offset",
         ):
-            name = _CLAUSES.get(clause, clause.rstrip("_").upper())
-            instead = _INSTEAD.get(clause, "a query selects columns FROM streams WHERE they match")
-            refused = QueryError(f"{name} is not supported: {instead}")
+            instead = "a query selects columns FROM streams WHERE they match"
+            refused = QueryError(f"{clause.rstrip('_').upper()} is not supported: {instead}")
             raise about(value[0] if isinstance(value, list) else value, refused)
     if not select.args.get("from_"):
         raise QueryError("the query has no FROM: name the streams to join")

@@ -15,6 +15,7 @@ from eddy.query.own_function import OwnFunction
 from eddy.query.query import AggregateOutput, Query
 from eddy.results.contents import Contents, Fetch, Number
 from eddy.results.result import Result
+from eddy.results.sorting import places
 from eddy.router.executor import Executor
 from eddy.store.stream import StoredStream
 from eddy.values.compute import repeated
@@ -152,8 +153,15 @@ class GroupedOutput(SignedOutput):
         )
 
     def table(self) -> Result:
-        """All groups as they are now."""
-        return self._result(*self.groups.table(), None)
+        """All groups as they are now, or those of them that LIMIT leaves, sorted by ORDER BY."""
+        found = self._result(*self.groups.table(), None).contents
+        if not self.query.cut:
+            return Result(found)
+        types = dict(self.query.outputs)
+        columns = {name: found.columns[name, name] for name in types}
+        here = places(self.query.cut, columns, types)
+        columns = {name: column.take(here) for name, column in columns.items()}
+        return Result(Contents.of_columns(self.query, columns, types))
 
     def _columns(
         self, rows: Array, streams: Sequence[StoredStream]

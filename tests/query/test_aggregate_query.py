@@ -253,7 +253,7 @@ def test_sql_one_group():
         ("COUNT(*), COUNT(*)", "", r"two output columns are called COUNT\(\*\)"),
         ("COUNT(*) n, SUM(B.v) n", "", "two output columns are called n"),
         ("A.x AS n, COUNT(*) AS n", "GROUP BY A.x", "two output columns are called n"),
-        ("A.x, COUNT(*)", "GROUP BY A.x ORDER BY A.x", "ORDER BY is not supported"),
+        ("A.x, COUNT(*)", "GROUP BY A.x ORDER BY B.v", "a table is sorted by what is selected"),
         ("COUNT(*)", "AND SUM(B.v) > 3", r"SUM\(B\.v\) is an aggregate, which is not supported in a predicate"),
     ],
 )  # fmt: skip
