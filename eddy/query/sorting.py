@@ -107,6 +107,10 @@ def _column(node: exp.Expr, columns: Sequence[Shown], scope: Scope) -> Shown:
     named = next((column for column in columns if column.name == written(node)), None)
     if named is not None:
         return named
+    if isinstance(node, exp.Column) and not node.table:  # that of the only stream whose column is shown
+        ends = [column for column in columns if column.name.endswith(f".{node.name}")]
+        if len(ends) == 1:
+            return ends[0]
     text = _text(node, scope)
     same = next((column for column in columns if text is not None and _shown(column) == text), None)
     if same is not None:
