@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from policies import Cheapest, EagerStairs, Ghm, Gms, Gpt, Jisc, MovingState
 from tests import queries
 from tests.cases import ANY_TECHNIQUE, S
-from tests.operator_cases import ONE_OF_THE_VALUES, OperatorCase, expected
 from tests.naive import IN_ORDER, MORE
+from tests.operator_cases import ONE_OF_THE_VALUES, OperatorCase, expected
 from tests.own_aggregates import OWN
 from tests.queries import Made, Spec
 from tests.strategies import FIRST_ROWS, PACES, SIZES, Pick, plan, steps
@@ -169,7 +169,9 @@ def make(pick, count, events, sizes, operators, limit, sparse=False, **odds):
             return plan(pick, list(made.streams))
         return subtraction_plan(pick, readable[0], subtracted)
 
-    group_by, computed = aggregation(pick, made, readable, limit <= 12_000) if "aggregates" in operators else ((), ())
+    group_by, computed = (
+        aggregation(pick, made, readable, limit <= 12_000) if "aggregates" in operators else ((), ())
+    )
     case = OperatorCase(
         made.streams,
         made.where,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -57,7 +58,7 @@ class Called(Listed):
         """What the function returns for each of these lists; None for one that is empty."""
         columns = [self.arrow(column, of) for column, of in zip(self.values(ids), self.items, strict=True)]
         ends = offsets.tolist()
-        for start, stop in zip(ends, ends[1:], strict=False):
+        for start, stop in itertools.pairwise(ends):
             if start == stop:
                 yield None
                 continue

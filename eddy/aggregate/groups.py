@@ -89,7 +89,9 @@ class Groups:
     """By the number of each function of DISTINCT values: a group for each value of a group."""
 
     def __attrs_post_init__(self) -> None:
-        self._accumulators = [accumulator(_plain(function), *of, texts=self.texts) for function, of in self.functions]
+        self._accumulators = [
+            accumulator(_plain(function), *of, texts=self.texts) for function, of in self.functions
+        ]
         self._seen = {
             i: Groups([*self.keys, *of], [])
             for i, (function, of) in enumerate(self.functions)
@@ -200,8 +202,11 @@ class Groups:
         for kind, column in zip(self.keys, columns, strict=True):
             if kind.kind == "string":
                 yield column.values if column.valid is None else column.values[column.valid]
-        for part in (*self._seen.values(), *(one for one in self._accumulators if one is not None)):
-            yield from part.codes_in_use()
+        for seen in self._seen.values():
+            yield from seen.codes_in_use()
+        for one in self._accumulators:
+            if one is not None:
+                yield from one.codes_in_use()
 
     def _words(self, keys: list[Column], m: int) -> Array:
         """The key words of each row and, if some are floats, the words it is shown by: zeros and NaN differ in them."""

@@ -17,8 +17,8 @@ SMALLEST = 64
 class Log:
     """Values of some types for each row, under ids that ascend.
 
-    A row that goes stays until the next batch of which it is not a part, for what was shown before it went is still asked
-    for. Mostly rows are new, and come at the end; one with a smaller id is put in its place.
+    A row that goes stays until the next batch, for what was shown before it went is still asked for. Mostly
+    rows are new, and come at the end; one with a smaller id is put in its place.
     """
 
     types: tuple[ColumnType, ...]

@@ -1,9 +1,9 @@
 """Kernels of VARIANCE and STDDEV: the exact sums of values and of their squares, and what they come to.
 
 As for sums (`sum_kernels`), a value is a whole multiple of the least one, so that its square is one of the least
-one's square. Both sums are long integers in digits of 32 bits, of which what is withdrawn leaves no trace. With n values
-the variance is (n * squares - sum * sum) / (n * n), or n * (n - 1) in the place of the last: a quotient of long integers,
-rounded once.
+one's square. Both sums are long integers in digits of 32 bits, of which what is withdrawn leaves no trace. With n
+values the variance is (n * squares - sum * sum) / (n * n), or n * (n - 1) in the place of the last: a quotient of long
+integers, rounded once.
 """
 
 from __future__ import annotations
@@ -131,8 +131,8 @@ def _enter(kind, word, weight, low, sums, squares, state):
 def add_moments(starts, slots, weights, words, kind, low, sample, sums, squares, shown, state, out):
     """Let values of groups come and go, and write count and variance before and after each touch.
 
-    The first arguments are those of the kernels in `sum_kernels`. `kind` says what the words are (`_enter`), `low` is the
-    first digit of floats' sums. `sample`: the squares are divided by the count less one. `shown` is the state.
+    The first arguments are those of the kernels in `sum_kernels`. `kind` says what the words are (`_enter`), `low` is
+    the first digit of floats' sums. `sample`: the squares are divided by the count less one. `shown` is the state.
     """
     work = np.empty(squares.shape[1] + MORE + 4, np.int64)
     unit = np.int64(0) if kind < 2 else 2 * (32 * low + LEAST)

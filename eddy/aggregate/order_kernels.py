@@ -29,8 +29,8 @@ DEEPEST = 24
 COUNT, LOWER, UPPER, ROOT = range(4)
 """Places in a group's state: the number of its values, the least and the greatest value shown, its root."""
 MIN, MAX, MEDIAN, SHARE, SHARE_DISCRETE = range(5)
-"""What is shown. A share of the values, n / d, lies at rank n * (count - 1) / d, or, discrete, at the first rank such that
-with it so many values are passed."""
+"""What is shown. A share of the values, n / d, lies at rank n * (count - 1) / d, or, discrete, at the first rank
+such that with it so many values are passed."""
 NO_ROOM, DONE, MISSING = range(3)
 
 _starts = types.int32[::1]

@@ -232,12 +232,16 @@ def _aggregate_of(node: exp.Expr, scope: Scope) -> AggregateOutput:
             raise QueryError(f"cannot aggregate {text}: GROUP BY {of} as well, which has each value once")
         return _ordered(function, of, where, known)
     if known:
-        raise QueryError(f"cannot aggregate {text}: {function} passes over NULL anyway; leave IGNORE NULLS out")
+        raise QueryError(
+            f"cannot aggregate {text}: {function} passes over NULL anyway; leave IGNORE NULLS out"
+        )
     if where is not None:
         of = apply("CASE", [where, of, Literal(None, NULL)])
     distinct = distinct and function not in ("MIN", "MAX", "BOOL_AND", "BOOL_OR")
     if distinct and function == "QUANTILE_DISC" and of.type.kind == "string":
-        raise QueryError(f"cannot aggregate {text}: of strings, QUANTILE_DISC takes all values; leave DISTINCT out")
+        raise QueryError(
+            f"cannot aggregate {text}: of strings, QUANTILE_DISC takes all values; leave DISTINCT out"
+        )
     if function in QUANTILES:
         share = share_of(node.args.get("quantile"), text) if share is None else share
     return AggregateOutput("", function, (of,), _type(function, of), distinct=distinct, share=share)
@@ -317,8 +321,7 @@ def own_by_name(kinds: object) -> dict[str, OwnKind]:
     found: dict[str, OwnKind] = {}
     listed = list(kinds) if isinstance(kinds, Iterable) else [None]
     for kind in listed:
-        own = isinstance(kind, OwnFunction) or (isinstance(kind, type) and issubclass(kind, Aggregate))
-        if not own:
+        if not isinstance(kind, OwnFunction) and not (isinstance(kind, type) and issubclass(kind, Aggregate)):
             wrong = shown(kinds if kind is None else kind)
             raise QueryError(
                 "aggregates takes a list of classes, subclasses of eddy.Aggregate, and of functions, "
@@ -349,7 +352,9 @@ def _type(function: str, column: Expression) -> ColumnType:
         return INT64
     if function in VALUES:
         if function.startswith("BOOL") and of.kind != "bool":
-            raise QueryError(f"cannot take {function}({column}): {column} is {of}; write {function}({column} <> 0)")
+            raise QueryError(
+                f"cannot take {function}({column}): {column} is {of}; write {function}({column} <> 0)"
+            )
         return of
     if function == "ARRAY_AGG":
         return list_type(of)

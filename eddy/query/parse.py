@@ -61,7 +61,7 @@ def parse_sql(
     """
     written = text if written is None else written
     try:
-        tree = sqlglot.parse_one(before + text, dialect=Eddy, **({"into": into} if into else {}))
+        tree = sqlglot.parse_one(before + text, dialect=Eddy, into=into)
     except sqlglot.errors.SqlglotError as error:
         said, place = _where(error, before + text, before + written)
         raised = QueryError(f"cannot read {(before + written).strip()!r} as SQL{said}")

@@ -61,8 +61,8 @@ def parse_cut(
         if order_by is not None:
             _listed(order_by)
             raise QueryError(
-                "ORDER BY is not supported where there are no groups: rows come in the order of their events; sort what "
-                "you read of a result. With groups it sorts engine.table()"
+                "ORDER BY is not supported where there are no groups: rows come in the order of their events; sort "
+                "what you read of a result. With groups it sorts engine.table()"
             )
         if limit is not None or found.offset:
             raise QueryError(

@@ -76,9 +76,9 @@ def sql(
     for a relation that is loaded once. Streams are joined by commas and WHERE, or by JOIN ... ON or USING; an alias
     makes a stream of its own, so that one schema can be joined with itself. CROSS JOIN, or `cross=True`, allows
     combinations without a predicate. `EXCEPT B ON A.k = B.k` behind the streams of FROM, once or more, subtracts:
-    it makes a difference. Results are aggregated with COUNT, SUM, AVG, MIN, MAX, MEDIAN and others, GROUP BY, HAVING and
-    SELECT DISTINCT; `aggregates` has classes and functions of one's own, which are called by their names, in any case.
-    ORDER BY, LIMIT and OFFSET are for `engine.table()`, which has the groups.
+    it makes a difference. Results are aggregated with COUNT, SUM, AVG, MIN, MAX, MEDIAN and others, GROUP BY, HAVING
+    and SELECT DISTINCT; `aggregates` has classes and functions of one's own, which are called by their names, in any
+    case. ORDER BY, LIMIT and OFFSET are for `engine.table()`, which has the groups.
     """
     return Query(**arguments(text, schemas, cross, aggregates))
 

@@ -122,7 +122,8 @@ class GroupedOutput(SignedOutput):
 
     def __init__(self, query: Query, pool: StringPool) -> None:
         super().__init__(query, pool)
-        from eddy.aggregate.groups import Groups, Texts  # its kernels too
+        from eddy.aggregate.groups import Groups  # its kernels too
+        from eddy.aggregate.texts_of import Texts
 
         self.groups = Groups(
             [output.type for output in query.group_by],

@@ -113,7 +113,7 @@ class Result:
         return self.to_arrow(sign).to_pandas()
 
     def to_polars(self, sign: bool = False) -> polars.DataFrame:
-        """A polars data frame of the selected columns, which shares memory where it can. polars is imported here only."""
+        """A polars data frame of the selected columns. polars is imported here and nowhere else."""
         try:
             import polars
         except ImportError as error:
@@ -131,7 +131,7 @@ class Result:
         return self.records()
 
     def records(self, sign: bool = False) -> Iterator[dict[str, Any]]:
-        """The same; `sign` adds the sign. Values become Python's a few thousand rows at a time, as they are asked for."""
+        """The same; `sign` adds the sign. Values become Python's a few thousand rows at a time, when needed."""
         for batch in self.to_arrow(sign).to_batches(max_chunksize=RECORDS):
             yield from batch.to_pylist()
 

@@ -1,4 +1,4 @@
-"""Variance, quantiles, booleans, first and last, lists, and functions of the user's own, by hand and against fractions."""
+"""Variances, quantiles, booleans, first and last, lists, and functions of one's own, by hand and against fractions."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def b(*values):
 
 @pytest.mark.parametrize("options", [{}, {"threads": 2}, {"batch_size": 1}, {"plan": "stems"}])
 def test_results_of_one_event_are_ordered_by_their_second_latest(options):
-    """Three rows of A meet one of B at one event: the oldest of A comes first, under every plan, in batches of any size."""
+    """Three rows of A meet one of B at one event: the oldest of A comes first, whatever the plan and the batches."""
     order = {"first": "FIRST(A.g)", "last": "LAST(A.g)", "all": "ARRAY_AGG(A.g)"}
     engine = joined(order, **options)
     engine.push("A", {"k": [1, 1, 1], "g": ["one", "two", None]})
@@ -268,7 +268,10 @@ def test_a_function_of_ones_own_in_sql():
     [
         (lambda: eddy.aggregate_function(3, "B.v", type="int64"), "needs a function of Arrow arrays, not 3"),
         (lambda: eddy.aggregate_function(len, 3, type="int64"), "needs what its function takes"),
-        (lambda: eddy.aggregate_function(lambda x: 1, "B.v", type="int64"), "needs a name that SQL can call it"),
+        (
+            lambda: eddy.aggregate_function(lambda x: 1, "B.v", type="int64"),
+            "needs a name that SQL can call it",
+        ),
         (lambda: eddy.aggregate_function(len, "B.v", type="complex"), "unknown column type"),
         (lambda: joined({"n": eddy.aggregate_function(len, type="int64")}), "does not say of what"),
         (lambda: joined({"n": eddy.aggregate_function(len, "NULL", type="int64")}), "always NULL"),

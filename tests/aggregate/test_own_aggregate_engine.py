@@ -144,7 +144,11 @@ def test_sql_calls_it_by_its_name():
         ("Share()", [Share], "needs the columns that it is of"),
         ("Share(B.v) + 1", [Share], "cannot select"),
         ("Variance(*)", [Variance], "is not a column"),
-        ("COUNT(*)", [3], "aggregates takes a list of classes, subclasses of eddy.Aggregate, and of functions.*not 3"),
+        (
+            "COUNT(*)",
+            [3],
+            "aggregates takes a list of classes, subclasses of eddy.Aggregate, and of functions.*not 3",
+        ),
         ("COUNT(*)", Variance, "aggregates takes a list of classes"),
         ("COUNT(*)", [Variance, type("VARIANCE", (Share,), {})], "two aggregates are called VARIANCE"),
         ("COUNT(*)", [type("Count", (Share,), {})], "the aggregate Count is called like one of COUNT"),

@@ -90,7 +90,9 @@ def test_types(function, column):
     stream, name = column.replace('"', "").split(".")
     kind = Query(STREAMS, WHERE).streams[stream].columns[name]
     if kind.kind in ("string", "timestamp") and function not in ("COUNT", "MIN", "MAX"):
-        with pytest.raises(QueryError, match=f"cannot take {function}.*COUNT, MIN, MAX, QUANTILE_DISC, FIRST, LAST"):
+        with pytest.raises(
+            QueryError, match=f"cannot take {function}.*COUNT, MIN, MAX, QUANTILE_DISC, FIRST, LAST"
+        ):
             made(aggregates={"a": f"{function}({column})"})
         return
     (found,) = made(aggregates={"a": f"{function}({column})"}).aggregates
@@ -123,7 +125,7 @@ def test_values():
         ({"aggregates": "COUNT(*)"}, "aggregates takes a dict"),
         ({"aggregates": {3: "COUNT(*)"}}, "names of aggregates must be texts"),
         ({"aggregates": {"": "COUNT(*)"}}, "names of aggregates must be texts"),
-        ({"aggregates": {"n": 3}}, r"must be a text such as 'SUM\(B\.v\)', an eddy.Aggregate of columns, or an eddy.aggregate_function, not 3"),
+        ({"aggregates": {"n": 3}}, r"an eddy.Aggregate of columns, or an eddy.aggregate_function, not 3"),
         ({"aggregates": {"n": " "}}, "the aggregate n must be a text"),
         ({"aggregates": {"n": "SUM("}}, "cannot read"),
         ({"aggregates": {"n": "B.v"}}, r"cannot aggregate B\.v: write one of COUNT, SUM, AVG, MIN, MAX, MEDIAN"),

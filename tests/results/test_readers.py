@@ -32,7 +32,7 @@ def test_rows_are_dicts_by_name():
         dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
     ]
     assert next(iter(result)) == {"A.k": 0, "name": None, "B.t": columns["B.t"][0]}
-    assert list(pushed(1).records(sign=True))[0]["sign"] == 1
+    assert next(iter(pushed(1).records(sign=True)))["sign"] == 1
 
 
 def test_rows_become_values_in_parts():
