@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     )
     from eddy.query.function import function
     from eddy.query.own_aggregate import Aggregate
+    from eddy.query.own_function import aggregate_function
     from eddy.query.predicate import predicate
     from eddy.query.query import Query, Stream
     from eddy.query.sql import sql
@@ -106,6 +107,7 @@ __all__ = [
     "TrackStatistics",
     "Tumbling",
     "Unbounded",
+    "aggregate_function",
     "compile_kernels",
     "function",
     "predicate",
@@ -129,6 +131,7 @@ _HOMES = {
     "Result": "results.result",
     "StairView": "engine.stair",
     "Stream": "query.query",
+    "aggregate_function": "query.own_function",
     "compile_kernels": "compiling",
     "function": "query.function",
     "predicate": "query.predicate",

@@ -15,7 +15,7 @@ from tests import naive
 from tests.cases import Case, bracket, inner, predicate, selected, step_events, window
 from tests.forms import moment
 from tests.inside import engine_from
-from tests.own_aggregates import OWN
+from tests.own_aggregates import OWN, OWN_FUNCTIONS
 
 
 @frozen
@@ -42,6 +42,10 @@ class OperatorCase(Case):
         return next(name for name in self.streams if name not in inner) if self.minus else None
 
 
+ONE_OF_THE_VALUES = ("MIN", "MAX", "QUANTILE_DISC", "FIRST", "LAST")
+"""Aggregates that show a value as it came."""
+
+
 # How a case is told to the library
 
 
@@ -57,11 +61,15 @@ def columns_of(item):
 
 def call(function, item):
     """An aggregate as SQL."""
+    if function in naive.SHARES:
+        return f"{function}({item}, {naive.SHARES[function]})"
     return f"{function}({item or '*'})"
 
 
 def computed(function, item):
     """An aggregate as `eddy.Query` takes it: SQL, or the user's own."""
+    if function in OWN_FUNCTIONS:
+        return OWN_FUNCTIONS[function].of(item)
     return OWN[function](*item.split(", ")) if function in OWN else call(function, item)
 
 
@@ -115,7 +123,9 @@ def through_sql(case):
     chosen += [f"{call(function, item)} AS {name}" for name, function, item in case.aggregates]
     grouped = f" GROUP BY {', '.join(case.group_by)}" if case.group_by else ""
     return eddy.sql(
-        f"SELECT {', '.join(chosen)} FROM {sources}{where}{grouped}", schemas, aggregates=OWN.values()
+        f"SELECT {', '.join(chosen)} FROM {sources}{where}{grouped}",
+        schemas,
+        aggregates=[*OWN.values(), *OWN_FUNCTIONS.values()],
     )
 
 
@@ -147,7 +157,7 @@ def changelog(case, events, limit=None):
         groups = [column_of(item) for item in case.group_by]
         found = naive.aggregates(case.streams, case.where, events, outputs, groups, case.minus, limit)
         stamps = [timed(case, item) for item in case.group_by]
-        stamps += [f in ("MIN", "MAX") and timed(case, item) for _, f, item in case.aggregates]
+        stamps += [f in ONE_OF_THE_VALUES and timed(case, item) for _, f, item in case.aggregates]
         return [[(sign, instants(row, stamps)) for sign, row in event] for event in found]
     found = naive.signed(case.streams, case.where, events, case.minus, limit)
     if not case.minus:

@@ -9,7 +9,8 @@ values that are equal have equal bits.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import ClassVar
 
 import numpy as np
 from attrs import define, field, frozen
@@ -53,6 +54,9 @@ class Touches:
 class Accumulator(ABC):
     """What one aggregate function keeps for all groups."""
 
+    ordered: ClassVar[bool] = False
+    """Whether it is of rows in order: then the first of its arguments are their ids."""
+
     arguments: tuple[ColumnType, ...]
     type: ColumnType
     words: int = 3
@@ -85,6 +89,10 @@ class Accumulator(ABC):
     def move(self, slots: Array, capacity: int) -> None:
         """Keep the groups in these slots only, in the first of `capacity` slots."""
         self._state = moved(self._state, slots, capacity)
+
+    def codes_in_use(self) -> Iterator[Array]:
+        """The codes of strings that it keeps. Most keep none."""
+        return iter(())
 
     def trim(self) -> None:
         """Give memory back that is not needed. Most keep none."""

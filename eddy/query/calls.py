@@ -17,7 +17,11 @@ from eddy.query.logic import Not
 from eddy.values.types import NULL, STRING
 
 Translate = Callable[[exp.Expr], Expression]
-AGGREGATES = ("COUNT", "SUM", "AVG", "MIN", "MAX", "MEDIAN")
+AGGREGATES = (
+    *("COUNT", "SUM", "AVG", "MIN", "MAX", "MEDIAN", "STDDEV", "STDDEV_SAMP", "STDDEV_POP", "VARIANCE"),
+    *("VAR_SAMP", "VAR_POP", "QUANTILE_CONT", "QUANTILE_DISC", "PERCENTILE_CONT", "PERCENTILE_DISC"),
+    *("BOOL_AND", "BOOL_OR", "FIRST", "LAST", "ARRAY_AGG"),
+)
 """Those that SQL knows, which stand in SELECT and HAVING."""
 _ALIASES = {"REGEXP_MATCHES": "REGEXP_LIKE", "DATE_PART": "EXTRACT"}
 

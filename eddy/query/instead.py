@@ -37,6 +37,7 @@ INSTEAD = {
     "PI": "write 3.141592653589793",
     "ISNAN": "write x <> x",
     **dict.fromkeys(("PLACEHOLDER", "PARAMETER"), _PARAMETER),
+    "LIST": "write ARRAY_AGG(x)",
     **dict.fromkeys(("STRUCT", "ARRAY", "MAP", "BRACKET", "JSONEXTRACT"), "columns have plain values: push the parts"),
 }  # fmt: skip
 """By sqlglot's name of a node, or the name of a function that it does not know."""

@@ -21,6 +21,7 @@ from eddy.query.calls import call, refusal
 from eddy.query.casts import Cast, named
 from eddy.query.comparisons import Comparison, Distinct, InList, IsNull
 from eddy.query.constants import fold, integer
+from eddy.query.dialect import Eddy
 from eddy.query.expressions import Absolute, Arithmetic, Expression, Literal, Negation, Reference
 from eddy.query.logic import And, Not, Or
 from eddy.query.names import Scope
@@ -60,7 +61,7 @@ def parse_sql(
     """
     written = text if written is None else written
     try:
-        tree = sqlglot.parse_one(before + text, into=into) if into else sqlglot.parse_one(before + text)
+        tree = sqlglot.parse_one(before + text, dialect=Eddy, into=into)
     except sqlglot.errors.SqlglotError as error:
         said, place = _where(error, before + text, before + written)
         raised = QueryError(f"cannot read {(before + written).strip()!r} as SQL{said}")

@@ -18,7 +18,7 @@ from attrs import evolve, frozen
 from sqlglot import TokenType, exp, tokenize
 
 from eddy.errors import QueryError
-from eddy.query.aggregates import own_by_name
+from eddy.query.aggregates import OwnKind, own_by_name
 from eddy.query.attaching import KINDS, Attaching, asked_about, kind_of
 from eddy.query.brackets import check_time, windows_of
 from eddy.query.expressions import Expression
@@ -26,11 +26,10 @@ from eddy.query.flatten import flattened
 from eddy.query.logic import conjuncts
 from eddy.query.minus import base_of, refuse_between, refuse_unequal
 from eddy.query.names import Scope, nearest
-from eddy.query.own_aggregate import Aggregate
 from eddy.query.parse import condition, parse_sql, parts_of
 from eddy.query.place import about, at, shows_places
 from eddy.query.query import Query
-from eddy.query.selected import selected
+from eddy.query.selected import cut, selected
 from eddy.query.stream import Stream
 from eddy.query.using import Item, Joined, joined
 from eddy.query.windows import Window
@@ -43,11 +42,6 @@ _PIECE = re.compile(
 )
 _NO_STREAM = re.compile(r"\s*(\(|(?:ALL|DISTINCT|SELECT|WITH|VALUES)\b)", re.IGNORECASE)
 _EXCEPT = "write FROM A EXCEPT B ON A.k = B.k"
-_CLAUSES = {"order": "ORDER BY"}
-_INSTEAD = {
-    "order": "rows come in the order of their events; sort what engine.table() shows of groups",
-    "limit": "results go on for ever; take what you need of engine.table(), which shows the groups",
-}
 
 
 @frozen
@@ -85,7 +79,7 @@ def sql(
     schemas: Mapping[str, Stream | Mapping[str, object]],
     *,
     cross: bool = False,
-    aggregates: Iterable[type[Aggregate]] = (),
+    aggregates: Iterable[OwnKind] = (),
 ) -> Query:
     """The query that the text describes, over streams of these schemas.
 
@@ -97,8 +91,9 @@ def sql(
     combinations without a predicate. LEFT, RIGHT, FULL, SEMI, ANTI and ASOF JOIN, EXISTS and IN (SELECT ...) attach
     streams to the others; EMIT CHANGES at the end has results withdrawn when they do not hold any more.
     `EXCEPT B ON A.k = B.k` behind the streams of FROM, once or more, subtracts: it makes a difference. Results are
-    aggregated with COUNT, SUM, AVG, MIN, MAX and MEDIAN, GROUP BY, HAVING and SELECT DISTINCT; `aggregates` has classes
-    of one's own, which are called by their names, in any case.
+    aggregated with COUNT, SUM, AVG, MIN, MAX, MEDIAN and others, GROUP BY, HAVING and SELECT DISTINCT; `aggregates` has
+    classes and functions of one's own, which are called by their names, in any case. ORDER BY, LIMIT and OFFSET are for
+    `engine.table()`, which has the groups.
     """
     return Query(**arguments(text, schemas, cross, aggregates))
 
@@ -107,9 +102,9 @@ def arguments(
     text: str,
     schemas: Mapping[str, Stream | Mapping[str, object]],
     cross: bool,
-    aggregates: Iterable[type[Aggregate]] = (),
+    aggregates: Iterable[OwnKind] = (),
 ) -> dict[str, Any]:
-    """What the text says, as the arguments of `Query`; ``aggregates`` are the classes of the user's own."""
+    """What the text says, as the arguments of `Query`; ``aggregates`` are those of the user's own."""
     if not isinstance(schemas, Mapping):
         raise QueryError(f"schemas must be a dict of streams and their columns, not {shown(schemas)}")
     plain, brackets, excepts, changes = _lift(text)
@@ -156,6 +151,7 @@ def arguments(
         scope = scope if minus is None else scope.only(base_of(minus, scope))
         parts = {"where": where, "minus": minus}
     outputs = selected(select, scope, own_by_name(aggregates))
+    outputs |= cut(select, scope)
     return {"streams": streams, "cross": cross, "changes": changes, **parts, **outputs}
 
 
@@ -237,10 +233,12 @@ def _parse(plain: str, text: str, excepts: list[int]) -> exp.Select:
             "having",
             "distinct",
             "with_",
+            "order",
+            "limit",
+            "offset",
         ):
-            name = _CLAUSES.get(clause, clause.rstrip("_").upper())
-            instead = _INSTEAD.get(clause, "a query selects columns FROM streams WHERE they match")
-            refused = QueryError(f"{name} is not supported: {instead}")
+            instead = "a query selects columns FROM streams WHERE they match"
+            refused = QueryError(f"{clause.rstrip('_').upper()} is not supported: {instead}")
             raise about(value[0] if isinstance(value, list) else value, refused)
     if not select.args.get("from_"):
         raise QueryError("the query has no FROM: name the streams to join")

@@ -68,12 +68,14 @@ class ColumnType:
     """The type of a column or of an expression. Two types are equal when their names are."""
 
     name: str
-    # int, uint, float, bool, string or timestamp; in expressions also duration and null
+    # int, uint, float, bool, string or timestamp; in expressions also duration and null; of results also list
     kind: str = field(eq=False)
     dtype: DType = field(eq=False, repr=False)
     arrow: pa.DataType = field(eq=False, repr=False)
     unit: str | None = field(default=None, eq=False)
     zone: str | None = field(default=None, eq=False)
+    item: ColumnType | None = field(default=None, eq=False)
+    """Of a list: the type of its values."""
     direct: DType = field(init=False, eq=False, repr=False)
     """The dtype of arrays that are columns as they are. Strings are coded first, so no array has theirs."""
 
@@ -144,7 +146,7 @@ class Column:
             for c in columns
             for chunk in (c.values.chunks if isinstance(c.values, pa.ChunkedArray) else [c.values])
         ]
-        return Column(pa.chunked_array(chunks, pa.string()), valid)
+        return Column(pa.chunked_array(chunks, chunks[0].type if chunks else pa.string()), valid)
 
 
 def _arrow_indexes(where: Array) -> pa.Array:
@@ -162,6 +164,11 @@ def timestamp_type(unit: str, zone: str | None = None) -> ColumnType:
 def duration_type(unit: str) -> ColumnType:
     """A length of time: the difference of two timestamps. Expressions have it, columns do not."""
     return ColumnType(f"duration[{unit}]", "duration", np.dtype("int64"), pa.duration(unit), unit)
+
+
+def list_type(item: ColumnType) -> ColumnType:
+    """Lists of values of a type: what ARRAY_AGG shows. Columns of streams and expressions have none."""
+    return ColumnType(f"list[{item}]", "list", np.dtype(np.int64), pa.list_(item.arrow), item=item)
 
 
 def finest(*units: str) -> str:

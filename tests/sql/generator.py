@@ -106,7 +106,11 @@ class Generator:
             "SUM(DISTINCT {int})",
             "MIN({str})",
             "MAX({str})",
+            "BOOL_AND({bool})",
+            "BOOL_OR({bool})",
+            "QUANTILE_DISC({any}, 0.6)",
         ]
+        forms += ["STDDEV({int})", "VAR_POP({int})", "VARIANCE({float})", "QUANTILE_CONT({int}, 0.3)"]
         form = pick.choice(forms).replace("{any}", f"{{{pick.choice(list(TYPES))}}}")
         if pick.random() < 0.25:
             form += " FILTER (WHERE {bool})"
