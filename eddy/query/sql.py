@@ -40,8 +40,16 @@ _PIECE = re.compile(
 )
 _NO_STREAM = re.compile(r"\s*(\(|(?:ALL|DISTINCT|SELECT|WITH|VALUES)\b)", re.IGNORECASE)
 _EXCEPT = "write FROM A EXCEPT B ON A.k = B.k"
-_CLAUSES = {"order": "ORDER BY"}
+_CLAUSES = {"order": "ORDER BY", "windows": "WINDOW", "locks": "FOR UPDATE"}
 _INSTEAD = {
+    "offset": "results go on for ever; take what you need of engine.table(), which shows the groups",
+    "qualify": "write GROUP BY and HAVING, with a window in brackets behind the stream, such as FROM A [ROWS 100]",
+    "windows": "write a window in brackets behind the stream, such as FROM A [ROWS 100]",
+    "locks": "a query only reads; leave it out",
+    "into": "write SELECT columns FROM streams, and push the results where you want them",
+    "union": "run each SELECT in an engine of its own, and put the results together",
+    "intersect": "write JOIN, with the columns that must be equal, and DISTINCT",
+    "block": "give each statement to eddy.sql by itself",
     "order": "rows come in the order of their events; sort what engine.table() shows of groups",
     "limit": "results go on for ever; take what you need of engine.table(), which shows the groups",
 }
@@ -170,7 +178,11 @@ def _parse(plain: str, text: str, excepts: list[int]) -> exp.Select:
             raise
         raise about(error.place, QueryError(f"{error}; for a difference {_EXCEPT}")) from None
     if not isinstance(select, exp.Select):
-        raise QueryError(f"a query is one SELECT ... FROM ... WHERE ..., not {type(select).__name__.upper()}")
+        name = type(select).__name__
+        more = f": {_INSTEAD[name.lower()]}" if name.lower() in _INSTEAD else ""
+        name = "several statements" if name == "Block" else name.upper()
+        refused = QueryError(f"a query is one SELECT ... FROM ... WHERE ..., not {name}{more}")
+        raise about(select, refused)
     for clause, value in select.args.items():
         if value and clause not in (
             "expressions",
@@ -184,6 +196,8 @@ def _parse(plain: str, text: str, excepts: list[int]) -> exp.Select:
         ):
             name = _CLAUSES.get(clause, clause.rstrip("_").upper())
             instead = _INSTEAD.get(clause, "a query selects columns FROM streams WHERE they match")
+            if isinstance(value, exp.Fetch):
+                name = "FETCH"
             refused = QueryError(f"{name} is not supported: {instead}")
             raise about(value[0] if isinstance(value, list) else value, refused)
     if not select.args.get("from_"):

@@ -24,6 +24,8 @@ def plain(value: object) -> object:
         return f"{float(value) + 0.0:.9g}".replace("-0", "0") if value == 0 else f"{float(value):.9g}"
     if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
         return datetime.datetime.combine(value, datetime.time())
+    if isinstance(value, pa.MonthDayNano):
+        return datetime.timedelta(days=value.days, microseconds=value.nanoseconds // 1000)
     return value
 
 
