@@ -35,7 +35,7 @@ from eddy.values.types import BOOL, FLOAT64, NULL, STRING, duration_type, timest
 
 _MISSING = re.compile(r"Required keyword: '\w+' missing for \w+")
 _UNEXPECTED = re.compile("Invalid expression / Unexpected token")
-_WORDS = "SELECT DISTINCT FROM JOIN NATURAL USING WHERE GROUP HAVING BETWEEN EXCEPT WITH LIKE".split()
+_WORDS = "SELECT DISTINCT FROM JOIN NATURAL USING WHERE GROUP BY HAVING ORDER LIMIT BETWEEN EXCEPT WITH LIKE".split()
 _INT64 = range(-(2**63), 2**63)
 
 _COMPARISONS: dict[type[exp.Expr], str] = {
