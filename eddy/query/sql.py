@@ -35,7 +35,7 @@ from eddy.query.windows import Window
 from eddy.shown import shown
 
 _PIECE = re.compile(
-    r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/|\[([^\[\]]*)\]|(?<![\w.])(EXCEPT|WHERE|GROUP)\b""",
+    r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/|\[([^\[\]]*)\]|(?<![\w.])(EXCEPT|WHERE|GROUP)\b|([()])""",
     re.DOTALL | re.IGNORECASE,
 )
 _NO_STREAM = re.compile(r"\s*(\(|(?:ALL|DISTINCT|SELECT|WITH|VALUES)\b)", re.IGNORECASE)
@@ -146,14 +146,17 @@ def _lift(text: str) -> tuple[str, list[tuple[int, str]], list[int]]:
     brackets: list[tuple[int, str]] = []
     excepts: list[int] = []
     later: list[str] = []
+    depth = 0  # of parentheses: within them WHERE is one of FILTER, or of a subquery
 
     def rewritten(piece: re.Match[str]) -> str:
+        nonlocal depth
         bracket, word = piece[1], (piece[2] or "").upper()
+        depth += {"(": 1, ")": -1}.get(piece[0], 0)
         if bracket is not None:
             brackets.append((piece.start(), bracket))
             return " " * len(piece[0])
         if word != "EXCEPT":
-            later.extend([word] if word else [])
+            later.extend([word] if word and not depth else [])
             return piece[0]
         wrong = _NO_STREAM.match(text, piece.end())
         if wrong:
