@@ -36,7 +36,7 @@ WRITTEN = {kind: name for name, kind in reversed(_NAMES.items())} | {"float64": 
 
 def named(to: exp.DataType) -> ColumnType:
     """The type that SQL calls so."""
-    name = to.this.name
+    name = str(to.args.get("kind") or "").upper() if to.this.name == "USERDEFINED" else to.this.name
     sized = bool(to.expressions) and name in ("VARCHAR", "CHAR")
     if name not in _NAMES or to.args.get("nested") or (to.expressions and not sized):
         raise QueryError(

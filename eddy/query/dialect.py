@@ -1,4 +1,7 @@
-"""The dialect in which sqlglot reads: its own, and aggregates that it has no name for, or another one."""
+"""The dialect in which sqlglot reads: its own, and aggregates that it has no name for, or another one.
+
+DATE_DIFF is a function like any other: no name in it is taken for a unit.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +48,7 @@ class Eddy(Dialect):
 
     class Parser(Plain):
         FUNCTIONS: ClassVar[dict[str, Callable[..., Any]]] = {
-            **Plain.FUNCTIONS,
+            **{name: made for name, made in Plain.FUNCTIONS.items() if name not in ("DATE_DIFF", "DATEDIFF")},
             "BOOL_AND": BoolAnd.from_arg_list,
             "EVERY": BoolAnd.from_arg_list,
             "BOOL_OR": BoolOr.from_arg_list,

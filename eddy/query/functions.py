@@ -78,7 +78,7 @@ _LINES = (
     Function("REGEXP_EXTRACT", exp.RegexpExtract, takes.regexp_extract, text.regexp_extract),
     Function("EXTRACT", exp.Extract, takes.times(1, INT64), time.extract),
     Function("DATE_TRUNC", exp.DateTrunc, takes.times(1), time.date_trunc),
-    Function("DATE_DIFF", exp.DateDiff, takes.times(2, INT64), time.date_diff),
+    Function("DATE_DIFF", None, takes.times(2, INT64), time.date_diff),
 )
 FUNCTIONS = {function.name: function for function in _LINES}
 BY_NODE = {function.node: function for function in _LINES if function.node is not None}

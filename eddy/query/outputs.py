@@ -168,5 +168,5 @@ def refuse_repeated(names: Sequence[str]) -> None:
 
 def _refusal(what: str, clause: str, aggregate: bool = False) -> str:
     verb = "group by" if clause == "group_by" else clause
-    advice = "; an aggregate goes into aggregates={'n': 'COUNT(*)'}" if aggregate else ""
+    advice = "; an aggregate goes into aggregates={'n': 'COUNT(*)'}, in SQL into SELECT" if aggregate else ""
     return f"cannot {verb} {what}: {clause} takes columns and expressions, such as A.x or A.x AS name{advice}"

@@ -6,6 +6,7 @@ by name.
 
 from __future__ import annotations
 
+import difflib
 import math
 import re
 from collections.abc import Callable
@@ -23,6 +24,7 @@ from eddy.query.comparisons import Comparison, Distinct, InList, IsNull
 from eddy.query.constants import fold, integer
 from eddy.query.dialect import Eddy
 from eddy.query.expressions import Absolute, Arithmetic, Expression, Literal, Negation, Reference
+from eddy.query.instead import INSTEAD
 from eddy.query.logic import And, Not, Or
 from eddy.query.names import Scope
 from eddy.query.place import about, at, note_places
@@ -31,6 +33,9 @@ from eddy.values.durations import coarsest, nanoseconds
 from eddy.values.instants import has_offset, parse_instant
 from eddy.values.types import BOOL, FLOAT64, NULL, STRING, duration_type, timestamp_type
 
+_MISSING = re.compile(r"Required keyword: '\w+' missing for \w+")
+_UNEXPECTED = re.compile("Invalid expression / Unexpected token")
+_WORDS = "SELECT DISTINCT FROM JOIN NATURAL USING WHERE GROUP BY HAVING ORDER LIMIT BETWEEN EXCEPT WITH LIKE".split()
 _INT64 = range(-(2**63), 2**63)
 
 _COMPARISONS: dict[type[exp.Expr], str] = {
@@ -85,7 +90,20 @@ def _where(error: sqlglot.errors.SqlglotError, text: str, written: str) -> tuple
     near = written[start:end].strip()[-40:]
     said = re.sub(r"<class '[\w.]*?(\w+)'>", r"\1", str(details[0].get("description") or "")).rstrip(".")
     said = re.sub(r"<Token.*?SENTINEL.*?>", "the end", said)
+    said = _MISSING.sub("something is missing here", said)
+    said = _UNEXPECTED.sub(_guess(written[:end]), said)
     return (f", near {near!r}" if near else "") + (f": {said}" if said else ""), place
+
+
+def _guess(before: str) -> str:
+    """What may be wrong where nothing fits: the last word but one may be a word of SQL, written wrongly."""
+    words = re.findall(r"\w+", before)[-2:]
+    for word in [word for word in words if word.upper() not in _WORDS]:
+        for close in difflib.get_close_matches(word.upper(), _WORDS, 1, 0.7):
+            return f"did you mean {close} by {word}?"
+    if words[:1] and words[0].upper() == "TOP":
+        return "TOP is not supported: results go on for ever; take what you need of engine.table()"
+    return "this is not expected here"
 
 
 def condition(given: str | exp.Expr | Expression, scope: Scope) -> Expression:
@@ -170,6 +188,8 @@ def _negative(node: exp.Neg, scope: Scope) -> Expression:
 def _column(node: exp.Column, scope: Scope) -> Expression:
     if isinstance(node.this, exp.Star) or node.args.get("db"):
         raise QueryError(f"{node.sql()} is not a column: write stream.column")
+    if node.name.startswith(("$", "@")) and not node.this.args.get("quoted"):
+        raise QueryError(f"{node.name} is not supported: {INSTEAD['PARAMETER']}")
     return scope.column(node.table or None, node.name)
 
 

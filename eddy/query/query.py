@@ -447,5 +447,5 @@ def _unconnected(query: Query) -> str:
     parts = [" ".join(n for n in query.names if n in part) for part in _components(query, query.names)]
     return (
         f"no predicate connects ({') and ('.join(parts)}): add one to where, "
-        "or pass cross=True if every combination is meant"
+        "or pass cross=True, in SQL CROSS JOIN, if every combination is meant"
     )

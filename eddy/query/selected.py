@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from eddy.errors import QueryError
 from eddy.query.aggregates import OwnKind, aggregate_of, is_aggregate
+from eddy.query.calls import refusal
 from eddy.query.expressions import quoted
 from eddy.query.names import Scope
 from eddy.query.outputs import expressions, is_everything, refuse_repeated, written
@@ -23,6 +24,9 @@ def selected(select: exp.Select, scope: Scope, own: Mapping[str, OwnKind]) -> di
     ``own``: aggregates of the user's own, by their names in capitals.
     """
     items, having = select.expressions, select.args.get("having")
+    for item in items:
+        for node in item.find_all(exp.Window, exp.Subquery, exp.Exists):
+            raise about(node, QueryError(refusal(node)))
     distinct = select.args.get("distinct")
     if distinct is not None and distinct.args.get("on"):
         refused = QueryError("DISTINCT ON is not supported: write SELECT DISTINCT, or GROUP BY")

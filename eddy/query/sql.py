@@ -36,12 +36,22 @@ from eddy.query.windows import Window
 from eddy.shown import shown
 
 _PIECE = re.compile(
-    r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/|\[([^\[\]]*)\]|(?<![\w.])(EXCEPT|WHERE|GROUP)\b"""
+    r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/|\[([^\[\]]*)\]|(?<![\w.])(EXCEPT|WHERE|GROUP)\b|([()])"""
     r"""|(?<![\w.])(EMIT\s+CHANGES)(?=\s*;?\s*$)""",
     re.DOTALL | re.IGNORECASE,
 )
 _NO_STREAM = re.compile(r"\s*(\(|(?:ALL|DISTINCT|SELECT|WITH|VALUES)\b)", re.IGNORECASE)
 _EXCEPT = "write FROM A EXCEPT B ON A.k = B.k"
+_CLAUSES = {"windows": "WINDOW", "locks": "FOR UPDATE"}
+_INSTEAD = {
+    "qualify": "write GROUP BY and HAVING, with a window in brackets behind the stream, such as FROM A [ROWS 100]",
+    "windows": "write a window in brackets behind the stream, such as FROM A [ROWS 100]",
+    "locks": "a query only reads; leave it out",
+    "into": "write SELECT columns FROM streams, and push the results where you want them",
+    "union": "run each SELECT in an engine of its own, and put the results together",
+    "intersect": "write JOIN, with the columns that must be equal, and DISTINCT",
+    "block": "give each statement to eddy.sql by itself",
+}
 
 
 @frozen
@@ -186,17 +196,20 @@ def _lift(text: str) -> tuple[str, list[tuple[int, str]], list[int], bool]:
     excepts: list[int] = []
     later: list[str] = []
     emitted: list[int] = []
+    depth = 0  # of parentheses: within them WHERE is one of FILTER, or of a subquery
 
     def rewritten(piece: re.Match[str]) -> str:
+        nonlocal depth
         bracket, word = piece[1], (piece[2] or "").upper()
+        depth += {"(": 1, ")": -1}.get(piece[0], 0)
         if bracket is not None:
             brackets.append((piece.start(), bracket))
             return " " * len(piece[0])
-        if piece[3]:
+        if piece[4]:
             emitted.append(piece.start())
             return " " * len(piece[0])
         if word != "EXCEPT":
-            later.extend([word] if word else [])
+            later.extend([word] if word and not depth else [])
             return piece[0]
         wrong = _NO_STREAM.match(text, piece.end())
         if wrong:
@@ -222,7 +235,11 @@ def _parse(plain: str, text: str, excepts: list[int]) -> exp.Select:
             raise
         raise about(error.place, QueryError(f"{error}; for a difference {_EXCEPT}")) from None
     if not isinstance(select, exp.Select):
-        raise QueryError(f"a query is one SELECT ... FROM ... WHERE ..., not {type(select).__name__.upper()}")
+        name = type(select).__name__
+        more = f": {_INSTEAD[name.lower()]}" if name.lower() in _INSTEAD else ""
+        name = "several statements" if name == "Block" else name.upper()
+        refused = QueryError(f"a query is one SELECT ... FROM ... WHERE ..., not {name}{more}")
+        raise about(select, refused)
     for clause, value in select.args.items():
         if value and clause not in (
             "expressions",
@@ -237,8 +254,11 @@ def _parse(plain: str, text: str, excepts: list[int]) -> exp.Select:
             "limit",
             "offset",
         ):
-            instead = "a query selects columns FROM streams WHERE they match"
-            refused = QueryError(f"{clause.rstrip('_').upper()} is not supported: {instead}")
+            name = _CLAUSES.get(clause, clause.rstrip("_").upper())
+            instead = _INSTEAD.get(clause, "a query selects columns FROM streams WHERE they match")
+            if isinstance(value, exp.Fetch):
+                name = "FETCH"
+            refused = QueryError(f"{name} is not supported: {instead}")
             raise about(value[0] if isinstance(value, list) else value, refused)
     if not select.args.get("from_"):
         raise QueryError("the query has no FROM: name the streams to join")
