@@ -1,8 +1,9 @@
 """What happens in a batch, event by event, and which pairs of a composite and a row that concerns.
 
 The order at each event: composites die, rows leave their window, composites that are past come, then the row of the
-event, and last the composites that begin. A pair is noted with whichever of the two comes later, and again, where somebody has to
-know of its end, with whichever goes first. Predicates beside the keys are tested afterwards, on all pairs at once.
+event, and last the composites that begin. A pair is noted with whichever of the two comes later, and again, where
+somebody has to know of its end, with whichever goes first. Predicates beside the keys are tested afterwards, on all
+pairs at once.
 """
 
 from __future__ import annotations

@@ -111,6 +111,10 @@ class AttachedOutput(Output):
         births = np.empty((0, 2 * len(self.stages)), np.int64)
         return Made(np.empty((0, n), np.int64), np.empty(0, np.int8), np.empty(0, np.int32), births)
 
+    def table(self) -> Result:
+        assert self.groups is not None
+        return self.groups.table()
+
     def nothing(self, fetch: Fetch) -> Result:
         return super().nothing(fetch) if self.groups is None else self.groups.nothing(fetch)
 

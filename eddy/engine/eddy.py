@@ -22,7 +22,6 @@ from eddy.inspect.explanation import Explanation
 from eddy.inspect.why import Inquiry
 from eddy.query.query import Query
 from eddy.reorder.disorder import Lateness
-from eddy.results.output import GroupedOutput
 from eddy.results.result import Result
 from eddy.shown import kind_of
 from eddy.snapshot import snapshot
@@ -393,7 +392,7 @@ class Eddy:
     @asked
     def table(self) -> Result:
         """The groups of an aggregate as they are now, one row each; without GROUP BY one row, always."""
-        if not isinstance(self._state.output, GroupedOutput):
+        if not self.query.grouped:
             raise EddyError("table() shows the groups of an aggregate: give the query aggregates")
         check_ready(self._state, "ask")
         return self._state.output.table()

@@ -58,6 +58,10 @@ class Output:
         rows = np.empty((0, len(self.query.names)), np.int64)
         return Result(Contents(self.query, 0, lambda: rows, fetch))
 
+    def table(self) -> Result:
+        """The groups of an aggregate as they are now."""
+        raise NotImplementedError("there are no groups")
+
     def ended(self, streams: Sequence[StoredStream], fetch: Fetch) -> Result:
         """What is given when all windows end. (Nothing is withdrawn.)"""
         return self.nothing(fetch)

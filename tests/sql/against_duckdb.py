@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import itertools
 import random
 import re
 from collections import Counter
@@ -56,13 +57,14 @@ def found(
     query = eddy.sql(statement, {name: table.schema for name, table in tables.items()}, cross=cross)
     again = eddy.sql(str(query), query.streams, cross=cross)
     assert str(again) == str(query), f"{statement}\n{query}\n{again}"
-    plan = None if query.minus else pick.choice(PLANS.get(len(query.names), [None]))
-    engine = eddy.Eddy(query, plan=plan, retractions=signed and not query.minus)
+    plan = None if query.core.base else pick.choice(PLANS.get(len(query.core.names), [None]))
+    changes = bool(query.attachments) and pick.random() < 0.5
+    engine = eddy.Eddy(query, plan=plan, retractions=changes or (signed and not query.minus))
     total: Counter[tuple[object, ...]] = Counter()
     if query.grouped:
         total += rows_of(engine.table().to_arrow())
-    for name, piece in pieces(tables, pick):
-        result = engine.push(name, piece)
+    results = (engine.push(name, piece) for name, piece in pieces(tables, pick))
+    for result in itertools.chain(results, [] if query.grouped else map(eddy.Eddy.close, [engine])):
         if query.grouped:
             total = rows_of(engine.table().to_arrow())
         else:
