@@ -20,6 +20,7 @@ from attrs import define, evolve, field, frozen
 from eddy.aggregate.accumulators import (
     Accumulator,
     Count,
+    DecimalSum,
     FloatMean,
     FloatSum,
     IntegerMean,
@@ -51,7 +52,7 @@ from eddy.aggregate.own import Own
 from eddy.aggregate.texts import TextExtreme
 from eddy.errors import QueryError, StateError
 from eddy.query.own_aggregate import Compiled
-from eddy.values.types import FLOAT64, INT64, STRING, Array, Column, ColumnType
+from eddy.values.types import DIGITS, FLOAT64, INT64, STRING, Array, Column, ColumnType, decimal_type
 from stairs.lowlevel import struct
 
 SMALLEST = 64
@@ -181,7 +182,7 @@ class Groups:
         """The string codes by which groups that exist are known: the pool must not give them out again."""
         columns = self._shown(self._groups[self._slots(), WORDS + self._width :])
         for kind, column in zip(self.keys, columns, strict=True):
-            if kind.kind == "string":
+            if kind.is_coded:
                 yield column.values if column.valid is None else column.values[column.valid]
         for seen in self._seen.values():
             yield from seen.codes_in_use()
@@ -351,10 +352,14 @@ def accumulator(function: str | Compiled, *types: ColumnType) -> Accumulator | N
     (of,) = types
     if function == "COUNT":
         return Count(types, INT64)
-    if of.kind in ("int", "uint", "bool", "float", "timestamp", "duration") and function in ("MIN", "MAX"):
+    if not of.is_coded and function in ("MIN", "MAX"):
         return Extreme(types, of, rank=MIN if function == "MIN" else MAX)
     if of.kind == "string" and function in ("MIN", "MAX"):
         return TextExtreme((INT64,), STRING, rank=MIN if function == "MIN" else MAX)
+    if of.kind == "decimal" and function == "SUM":
+        return DecimalSum(types, decimal_type(DIGITS, of.scale))
+    if of.kind == "duration" and function == "SUM":
+        return IntegerSum(types, of)
     if of.kind in ("int", "uint", "bool", "float") and function in ("SUM", "AVG", "MEDIAN"):
         if function == "MEDIAN":
             return Median(types, FLOAT64, rank=MEDIAN)

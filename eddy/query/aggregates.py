@@ -14,6 +14,7 @@ from attrs import evolve, frozen
 from sqlglot import exp
 
 from eddy.errors import QueryError
+from eddy.query import typing_rules
 from eddy.query.calls import apply
 from eddy.query.expressions import Expression, Literal, quoted
 from eddy.query.instead import INSTEAD
@@ -23,7 +24,7 @@ from eddy.query.own_aggregate import Aggregate, columns_of, compiled
 from eddy.query.parse import condition, parse_column, parse_sql, translate
 from eddy.query.place import about, at
 from eddy.shown import shown
-from eddy.values.types import FLOAT64, INT64, NULL, ColumnType
+from eddy.values.types import DIGITS, FLOAT64, INT64, NULL, ColumnType, decimal_type
 
 _FUNCTIONS: dict[type[exp.Expr], str] = {
     exp.Count: "COUNT",
@@ -158,7 +159,7 @@ def _aggregate_of(node: exp.Expr, scope: Scope) -> AggregateOutput:
     if where is not None:
         of = apply("CASE", [where, of, Literal(None, NULL)])
     distinct = distinct and function not in ("MIN", "MAX")
-    return AggregateOutput("", function, (of,), _type(function, of), distinct=distinct)
+    return AggregateOutput("", function, (of,), _type(function, of, distinct), distinct=distinct)
 
 
 def _own(name: str, own: Aggregate, scope: Scope) -> AggregateOutput:
@@ -167,9 +168,10 @@ def _own(name: str, own: Aggregate, scope: Scope) -> AggregateOutput:
     _check_name(kind)
     columns = tuple(parse_column(column, scope) for column in columns_of(own))
     for column in columns:
-        if column.type.kind == "string":
+        if column.type.is_coded or column.type.kind == "decimal":
+            what = "a string" if column.type.kind == "string" else column.type
             raise QueryError(
-                f"cannot take {kind.__name__}({column}): {column} is a string, and strings are only counted"
+                f"cannot take {kind.__name__}({column}): {column} is {what}, which has no number that Numba knows"
             )
     made = compiled(kind, [column.type for column in columns])
     return AggregateOutput(name, kind.__name__, columns, made.type, kind)
@@ -197,20 +199,31 @@ def _check_name(kind: type[Aggregate]) -> None:
         )
 
 
-def _type(function: str, column: Expression) -> ColumnType:
+_ONLY = "of these there are COUNT, MIN and MAX only"
+_OF_THESE = {
+    **dict.fromkeys(("string", "timestamp", "date", "time"), _ONLY),
+    "duration": "of these there are COUNT, SUM, MIN and MAX only",
+    "decimal": "of these there are COUNT, SUM, MIN and MAX; CAST it to DOUBLE for others",
+    **dict.fromkeys(("binary", "uuid", "opaque"), "these are only counted"),
+}
+
+
+def _type(function: str, column: Expression, distinct: bool) -> ColumnType:
     """The type of the values, or a QueryError where the function means nothing for what it is of."""
     of = column.type
     if of.kind == "null":
         raise QueryError(
             f"cannot take {function}({column}): it is always NULL; write CAST({column} AS BIGINT)"
         )
+    if distinct:
+        typing_rules.comparable(column)
     if function == "COUNT":
         return INT64
-    if function in ("MIN", "MAX"):
+    if function in ("MIN", "MAX") and of.kind not in ("binary", "uuid", "opaque"):
         return of
-    if of.kind in ("string", "timestamp", "duration"):
+    if function == "SUM" and of.kind in ("decimal", "duration"):
+        return of if of.kind == "duration" else decimal_type(DIGITS, of.scale)
+    if not of.is_number and of.kind != "bool":
         what = "a string" if of.kind == "string" else of
-        raise QueryError(
-            f"cannot take {function}({column}): {column} is {what}; of these there are COUNT, MIN and MAX only"
-        )
+        raise QueryError(f"cannot take {function}({column}): {column} is {what}; {_OF_THESE[of.kind]}")
     return INT64 if function == "SUM" and of.kind != "float" else FLOAT64

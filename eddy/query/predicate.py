@@ -101,9 +101,10 @@ class Call(Expression):
 
     def __attrs_post_init__(self) -> None:
         for column in self.arguments:
-            if column.type.kind == "string":
+            if column.type.is_coded or column.type.kind == "decimal":
+                what = "a string" if column.type.kind == "string" else column.type
                 raise QueryError(
-                    f"a predicate function cannot take {column}: it is a string; compare it in SQL, or give a "
+                    f"a predicate function cannot take {column}: it is {what}; compare it in SQL, or give a "
                     "function of Arrow arrays, eddy.function(f, ..., type='bool')"
                 )
         kernel = _Kernel(self.function, tuple(column.type for column in self.arguments))

@@ -38,7 +38,7 @@ def describe(query: Query) -> dict[str, Any]:
         ],
         "streams": {
             name: {
-                "columns": {column: kind.name for column, kind in stream.columns.items()},
+                "columns": {column: kind.written for column, kind in stream.columns.items()},
                 "time": stream.time,
                 "static": stream.static,
                 "strict": stream.strict,

@@ -21,6 +21,7 @@ import pyarrow.types as pat
 
 from eddy.errors import BatchError
 from eddy.values import arrow
+from eddy.values.fitting import FITTED, HINTS, fit
 from eddy.values.objects import floats, inferred, too_large
 from eddy.values.types import UNITS, Array, Column, ColumnType, DType
 
@@ -42,6 +43,8 @@ def convert(where: str, kind: ColumnType, values: object) -> Column:
 def _hint(kind: ColumnType) -> str:
     if kind.kind == "timestamp":
         return "give timestamps, datetime64, datetimes or integers in its unit, or declare another type"
+    if kind.kind in HINTS:
+        return f"{HINTS[kind.kind]}, or declare another type"
     return "convert them first, or declare the column with a type that holds them"
 
 
@@ -117,6 +120,8 @@ def _from_numpy(kind: ColumnType, values: Array) -> Column:
             counts = values.astype(f"M8[{unit}]").view(np.int64)
             array = arrow.from_numpy(counts, ~np.isnat(values), pa.timestamp(unit))
             return _from_arrow(kind, array, zones_known=False)
+    elif kind.kind in FITTED:
+        return _fitted(kind, values)
     elif kind.kind != "string" and _widens(source, kind.dtype):
         return Column(_ready(values, kind.dtype))
     elif source == np.longdouble and kind.is_number:
@@ -124,6 +129,34 @@ def _from_numpy(kind: ColumnType, values: Array) -> Column:
     if source.kind in "iufbmM":
         return _from_arrow(kind, arrow.from_numpy(values, None, pa.from_numpy_dtype(source)))
     return _from_arrow(kind, pa.array(values))
+
+
+def _fitted(kind: ColumnType, values: Array) -> Column:
+    """Arrays of numpy for the types that `fit` knows."""
+    source = values.dtype
+    if source == kind.direct:
+        return Column(_ready(values, source))
+    if source.kind in "mM":
+        unit = np.datetime_data(source)[0]
+        if source.kind == "M" and unit in ("Y", "M", "W", "D"):
+            return fit(kind, arrow.from_numpy(_days(values), ~np.isnat(values), pa.date32()))
+        if unit not in UNITS:
+            if unit not in ("W", "D", "h", "m"):
+                raise BatchError(f"{source} counts no unit of {', '.join(UNITS)}; convert it first")
+            unit = "s"
+        counts = values.astype(f"{source.kind}8[{unit}]").view(np.int64)
+        of = pa.timestamp(unit) if source.kind == "M" else pa.duration(unit)
+        return fit(kind, arrow.from_numpy(counts, ~np.isnat(values), of))
+    if source.kind in "iuf" and source != np.longdouble:
+        return fit(kind, arrow.from_numpy(values, None, pa.from_numpy_dtype(source)))
+    return _from_arrow(kind, pa.array(values))
+
+
+def _days(values: Array) -> Array:
+    days = values.astype("M8[D]").view(np.int64)
+    if (days[~np.isnat(values)] != days[~np.isnat(values)].astype(np.int32)).any():
+        raise BatchError("a date is too far away for a date column")
+    return days.astype(np.int32)
 
 
 def _from_long_doubles(kind: ColumnType, values: Array) -> Column:
@@ -148,6 +181,8 @@ def _widens(source: DType, target: DType) -> bool:
 def _from_arrow(kind: ColumnType, array: pa.Array | pa.ChunkedArray, zones_known: bool = True) -> Column:
     """A checked cast to the declared type, then storage values and a mask."""
     array = _single(array)
+    if kind.kind in FITTED:
+        return fit(kind, array)
     if array.null_count == len(array):
         array = pa.nulls(len(array))  # whatever its type is, nothing in it has one
     if not pat.is_null(array.type):
