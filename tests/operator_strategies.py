@@ -95,7 +95,8 @@ def join_query(pick, count, sparse=False):
 def aggregation(pick, made, readable):
     """Columns to group by, and aggregates, of the streams that may be read."""
     specs = {f"{name}.{a}": spec for name in readable for a, spec in made.specs[name].items()}
-    groups = pick.some(list(specs))[: pick.integer(1, 2)] if pick.chance(75) else []
+    comparable = [item for item, spec in specs.items() if spec.family != "opaque"]
+    groups = pick.some(comparable)[: pick.integer(1, 2)] if comparable and pick.chance(75) else []
     computed = []
     for place in range(pick.integer(1, 4)):
         function = pick.choice(FUNCTIONS)
@@ -111,9 +112,11 @@ def computable(function, spec):
     """Whether the function can be taken of a column, and, of whole numbers, is sure to fit."""
     if function in ("Variance", "Weighted", "BitOr"):
         return spec.family in ("int", "sparse", "bool") and spec.type != "uint64"
-    if function == "COUNT" or spec.family not in ("time", "string"):
+    if function == "COUNT" or spec.family not in ("string", *queries.SPECIAL, "time"):
         return True
-    return spec.family == "time" and function in ("MIN", "MAX")
+    if function == "SUM":
+        return spec.family in ("money", "span")
+    return spec.family not in ("string", "uuid", "binary") and function in ("MIN", "MAX")
 
 
 def subtraction_plan(pick, base, subtracted):
