@@ -59,7 +59,7 @@ def normalise(
         else:
             found = _column(kind, values, column in coded)
             if found is None:
-                found = convert(f"stream {name}, column {column!r}", kind, values)
+                found = convert(f"stream {name}, column {column!r}", kind, values, stream.parse)
             columns[column] = found
             size = len(found.values)
         if size != n:

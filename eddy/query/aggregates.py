@@ -169,10 +169,10 @@ def _own(name: str, own: Aggregate, scope: Scope) -> AggregateOutput:
     columns = tuple(parse_column(column, scope) for column in columns_of(own))
     for column in columns:
         if column.type.is_coded or column.type.kind == "decimal":
-            what = "a string" if column.type.kind == "string" else column.type
-            raise QueryError(
-                f"cannot take {kind.__name__}({column}): {column} is {what}, which has no number that Numba knows"
-            )
+            told = f"{column} is {column.type}, which no number of Numba's stands for"
+            if column.type.kind == "string":
+                told = f"{column} is a string, and strings are only counted"
+            raise QueryError(f"cannot take {kind.__name__}({column}): {told}")
     made = compiled(kind, [column.type for column in columns])
     return AggregateOutput(name, kind.__name__, columns, made.type, kind)
 

@@ -23,21 +23,39 @@ from eddy.errors import BatchError
 from eddy.values import arrow
 from eddy.values.fitting import FITTED, HINTS, fit
 from eddy.values.objects import floats, inferred, too_large
+from eddy.values.parsing import HINT, PARSED, is_text, read_texts
 from eddy.values.types import UNITS, Array, Column, ColumnType, DType
 
 FAILURES = (pa.ArrowException, ValueError, TypeError, OverflowError)
 
 
-def convert(where: str, kind: ColumnType, values: object) -> Column:
-    """The values as a column of this kind; `where` names the column in messages."""
+def convert(where: str, kind: ColumnType, values: object, parse: bool = False) -> Column:
+    """The values as a column of this kind; `where` names the column in messages. ``parse``: texts are read as such."""
     try:
         source = _read(kind, values)
+        if kind.kind in PARSED:
+            source = _parsed(kind, source, parse)
         return _from_numpy(kind, source) if isinstance(source, np.ndarray) else _from_arrow(kind, source)
     except BatchError as error:
         raise BatchError(f"{where}: {error}") from None
     except FAILURES as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise BatchError(f"{where}: these values do not fit {kind} ({reason}); {_hint(kind)}") from error
+
+
+def _parsed(kind: ColumnType, source: Any, parse: bool) -> Any:
+    """Texts as what they say; everything else as it is."""
+    if isinstance(source, np.ndarray):
+        if source.dtype.kind not in "UT":
+            return source
+        _refuse_dimensions(source)
+        source = pa.array(source)
+    array = _single(source)
+    if not is_text(array.type) or array.null_count == len(array):
+        return source
+    if parse:
+        return read_texts(kind, array)
+    raise BatchError(f"this column is {kind}, the values are texts; {HINT}; else {_hint(kind)}")
 
 
 def _hint(kind: ColumnType) -> str:

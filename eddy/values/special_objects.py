@@ -59,7 +59,7 @@ def _times(kind: ColumnType, values: list[object], nan_is_null: bool) -> pa.Arra
 
 def _decimals(kind: ColumnType, values: list[object], nan_is_null: bool) -> pa.Array:
     types = set(map(type, values))
-    if not any(issubclass(of, decimal.Decimal) for of in types):
+    if str in types or not any(issubclass(of, decimal.Decimal) for of in types):
         return pa.array(values, from_pandas=nan_is_null)
     numbers = [_decimal(value, nan_is_null) for value in values]
     try:

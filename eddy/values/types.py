@@ -83,6 +83,7 @@ _TIMESTAMP = re.compile(r"(?:timestamp|datetime64)\[\s*(s|ms|us|ns)\s*(?:,\s*(?:
 _TIME = re.compile(r"time(?:32|64)?\[\s*(s|ms|us|ns)\s*\]")
 _DURATION = re.compile(r"(?:duration|timedelta64)\[\s*(s|ms|us|ns)\s*\]")
 _DECIMAL = re.compile(r"(?:decimal(?:32|64|128|256)?|numeric)\(\s*(\d+)\s*(?:,\s*(-?\d+)\s*)?\)")
+_FIXED = re.compile(r"fixed_size_binary\[(\d+)\]")
 _OPAQUE = re.compile(r"arrow\[([A-Za-z0-9+/=]+)\]")
 
 
@@ -311,6 +312,8 @@ def _parametric(name: str) -> ColumnType | None:
         return duration_type(match[1])
     if match := _DECIMAL.fullmatch(name):
         return _decimal(name, int(match[1]), int(match[2] or 0))
+    if match := _FIXED.fullmatch(name):
+        return ColumnType(name, "binary", np.dtype("int64"), pa.binary(int(match[1])))
     if match := _OPAQUE.fullmatch(name):
         schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(match[1])))
         return opaque_type(schema.field(0).type)
