@@ -17,6 +17,7 @@ from eddy.reorder.order_kernels import extent
 from eddy.reorder.runs import Run, Runs, as_column, joined, plain
 from eddy.reorder.watermark import NEVER, Watermarks
 from eddy.values import arrow
+from eddy.values.fitting import presented
 from eddy.values.instants import format_instant
 
 FOREVER = 2**63
@@ -173,10 +174,9 @@ class ReorderBuffer:
         arrays = []
         for name, kind in declared.items():
             column = as_column(run.columns[name])
-            text = not isinstance(column.values, np.ndarray)
             arrays.append(
-                arrow.with_nulls(column.values, column.valid)
-                if text
+                presented(kind, column.values, column.valid)
+                if kind.is_coded
                 else arrow.from_numpy(column.values, column.valid, kind.arrow)
             )
         return pa.Table.from_arrays(arrays, schema=schema)

@@ -48,7 +48,7 @@ def plain_nulls(kind: ColumnType, values: Any) -> Column | None:
     """Arrow values of the declared type, some of them NULL; None if they are of another type or make."""
     if type(values) is pa.ChunkedArray and values.num_chunks == 1:
         values = values.chunk(0)
-    if not isinstance(values, pa.Array) or kind.kind == "bool" or kind.direct != kind.dtype:
+    if not isinstance(values, pa.Array) or kind.kind == "bool" or kind.direct is not kind.dtype:
         return None
     valid = arrow.valid_of(values)
     if valid is None or not values.type.equals(kind.arrow):
@@ -110,7 +110,7 @@ def _of_arrow(kind: ColumnType, values: Any) -> Array | None:
     """A copy: Arrow's buffers are read-only."""
     if (
         kind.kind == "bool"
-        or kind.direct != kind.dtype
+        or kind.direct is not kind.dtype
         or not values.type.equals(kind.arrow)
         or values.null_count
     ):
