@@ -1,10 +1,11 @@
 """One column of a batch, whatever it came as, in its declared type.
 
 The rule is the same for every source: a value is taken if the column can hold exactly that value, else the
-batch is refused. Texts are read as values of other types only where the stream says so (`parse`). So 2.0 may enter an integer column and 2.5 may not; 1 and 0 may enter a bool column. Three
-things are looser: a float or a decimal number becomes the nearest value of a float column, unless it is beyond
-its range; a timestamp column takes plain integers as counts of its unit
-since 1970 (UTC); and numpy's datetime64, which knows no zones, may enter a column with a zone as UTC.
+batch is refused. So 2.0 may enter an integer column and 2.5 may not; 1 and 0 may enter a bool column. Texts are
+read as values of other types only where the stream says so (`parse`). Three things are looser: a float or a decimal
+number becomes the nearest value of a float column, unless it is beyond its range; a timestamp column takes plain
+integers as counts of its unit since 1970 (UTC); and numpy's datetime64, which knows no zones, may enter a column with
+a zone as UTC.
 NULL is None, an Arrow null, a masked value, NaT, or what pandas calls missing. NaN in a float column stays.
 """
 
