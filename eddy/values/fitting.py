@@ -157,6 +157,8 @@ def presented(
 ) -> pa.Array | pa.ChunkedArray:
     """What is coded, as Arrow has it in its declared type."""
     if kind.kind == "opaque":
+        if valid is not None and values.null_count != len(values) - int(np.count_nonzero(valid)):
+            values = values.take(arrow.from_numpy(np.arange(len(values)), valid, pa.int64()))
         return values if values.type == kind.arrow else values.cast(kind.arrow)
     found = arrow.with_nulls(values, valid)
     if found.type == kind.arrow:

@@ -12,6 +12,8 @@ import pytest
 
 import eddy
 from eddy.errors import BatchError, QueryError
+from eddy.results.result import to_arrow
+from eddy.values.conversion import convert
 from eddy.values.types import column_type
 
 DAY, OLD = dt.date(2024, 1, 31), dt.date(1, 1, 1)
@@ -87,6 +89,18 @@ def test_every_form_gives_the_same_values_in_the_declared_type(kind, form):
         table = result.to_arrow()
         table.validate(full=True)
         assert table.schema.field("A.x").type == typed(kind) and result.to_pydict()["A.x"] == some
+
+
+@pytest.mark.parametrize("kind", [LIST, STRUCT, MAP, "binary", "uuid", "string"], ids=str)
+def test_a_mask_makes_values_null(kind):
+    """What a column shows where its mask says so is NULL, whatever stands there."""
+    of = column_type(kind)
+    value = VALUES[kind][0] if kind in VALUES else "a"
+    column = convert("A.x", of, pa.array([value, value], of.arrow))
+    column.valid = np.array([False, True])
+    assert to_arrow(column, of).to_pylist() == [None, value]
+    nothing = convert("A.x", of, pa.nulls(2))
+    assert to_arrow(nothing, of).to_pylist() == [None, None]
 
 
 @pytest.mark.parametrize("kind", VALUES, ids=str)
