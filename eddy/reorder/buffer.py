@@ -81,7 +81,7 @@ class ReorderBuffer:
                 continue
             number, offer.seen = self.numbers[name], True
             times = self.query.time_of(name, columns[str(stream.time)].values)
-            kept = {column: plain(found) for column, found in columns.items()}
+            kept = {column: plain(found, stream.columns[column]) for column, found in columns.items()}
             extent(times, ends)
             first, last = ends.tolist()
             run = Run(times, kept)
@@ -196,7 +196,7 @@ class ReorderBuffer:
         name = self.query.names[number]
         stream = self.query.streams[name]
         columns, _ = normalise(name, stream, table)
-        own = {column: plain(found.copied()) for column, found in columns.items()}
+        own = {column: plain(found.copied(), stream.columns[column]) for column, found in columns.items()}
         return Run(self.query.time_of(name, as_column(own[str(stream.time)]).values), own)
 
     # -- questions -------------------------------------------------------------------------------------------------
