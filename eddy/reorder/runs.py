@@ -180,7 +180,7 @@ def _few(runs: list[Run]) -> tuple[Run, ...]:
 
 
 def plain(column: Column, kind: ColumnType) -> Values:
-    """The column as it is kept here: an array without NULLs by itself, if arrays of its dtype are columns as they are."""
+    """The column as it is kept here: an array without NULLs by itself, if such arrays are columns as they are."""
     return column.values if column.valid is None and kind.direct is kind.dtype else column
 
 
