@@ -100,7 +100,8 @@ LISTS = ("ARRAY_AGG", "Joined")
 def aggregation(pick, made, readable, lists):
     """Columns to group by, and aggregates, of the streams that may be read; ``lists``: with those of whole groups."""
     specs = {f"{name}.{a}": spec for name in readable for a, spec in made.specs[name].items()}
-    groups = pick.some(list(specs))[: pick.integer(1, 2)] if pick.chance(75) else []
+    comparable = [item for item, spec in specs.items() if spec.family != "opaque"]
+    groups = pick.some(comparable)[: pick.integer(1, 2)] if comparable and pick.chance(75) else []
     computed = []
     for place in range(pick.integer(1, 4)):
         function = pick.choice([one for one in FUNCTIONS if lists or one not in LISTS])
@@ -118,9 +119,13 @@ def computable(function, spec):
         return spec.family in ("int", "sparse", "bool") and spec.type != "uint64"
     if function.startswith("BOOL"):
         return spec.type == "bool"
-    if spec.family == "time":
-        return function in ("COUNT", *ONE_OF_THE_VALUES)
-    return spec.family != "string" or function in ("COUNT", "ARRAY_AGG", "Joined", *ONE_OF_THE_VALUES)
+    if function == "COUNT" or spec.family not in ("string", *queries.SPECIAL, "time"):
+        return True
+    if function == "SUM":
+        return spec.family in ("money", "span")
+    if spec.family == "string":
+        return function in ("ARRAY_AGG", "Joined", *ONE_OF_THE_VALUES)
+    return spec.family not in ("uuid", "binary", "opaque") and function in ONE_OF_THE_VALUES
 
 
 def subtraction_plan(pick, base, subtracted):

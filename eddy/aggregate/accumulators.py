@@ -139,6 +139,15 @@ class IntegerSum(Accumulator):
         return Column(state[:, FIRST].copy(), (state[:, COUNT] > 0) & fits)
 
 
+class DecimalSum(IntegerSum):
+    """SUM of decimals, exact. It is NULL while it has more digits than decimals have."""
+
+    def _show(self, state: Array) -> Column:
+        found = super()._show(state)
+        limit = 10**self.type.digits
+        return Column(found.values, found.known & (found.values < limit) & (found.values > -limit))
+
+
 class IntegerMean(IntegerSum):
     """AVG of integers: the exact sum divided by the count, rounded once."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from eddy.aggregate.accumulators import (
     Accumulator,
     Count,
+    DecimalSum,
     FloatMean,
     FloatSum,
     IntegerMean,
@@ -19,7 +20,7 @@ from eddy.errors import QueryError
 from eddy.query.own_aggregate import Compiled
 from eddy.query.own_function import OwnFunction
 from eddy.query.quantile import Quantile
-from eddy.values.types import FLOAT64, INT64, STRING, ColumnType, list_type
+from eddy.values.types import DIGITS, FLOAT64, INT64, STRING, ColumnType, decimal_type, list_type
 
 Function = str | Compiled | Quantile | OwnFunction
 """The name of one of SQL's functions, a quantile, or an aggregate of the user's own."""
@@ -54,6 +55,10 @@ def accumulator(function: Function, *types: ColumnType, texts: Texts | None = No
         return Count(types, INT64)
     if function in _RANKS:
         return _value(of, _RANKS[function])
+    if of.kind == "decimal" and function == "SUM":
+        return DecimalSum(types, decimal_type(DIGITS, of.scale))
+    if of.kind == "duration" and function == "SUM":
+        return IntegerSum(types, of)
     if of.kind in _NUMBERS and function in _MOMENTS:
         from eddy.aggregate.moments import Moments
 

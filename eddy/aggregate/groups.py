@@ -200,7 +200,7 @@ class Groups:
         """The string codes by which groups that exist are known: the pool must not give them out again."""
         columns = self._shown(self._groups[self._slots(), WORDS + self._width :])
         for kind, column in zip(self.keys, columns, strict=True):
-            if kind.kind == "string":
+            if kind.is_coded:
                 yield column.values if column.valid is None else column.values[column.valid]
         for seen in self._seen.values():
             yield from seen.codes_in_use()

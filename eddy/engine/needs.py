@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from eddy.engine.fast_path import is_plain
-from eddy.values.types import STRING
 from policies.routing import OPTIMISED
 from stairs.kernel import known
 from stairs.probe_kernels import ARRIVING, FILLING, SCAN_ARRIVING, SCAN_FILLING
@@ -67,9 +66,7 @@ def _modules(state: EngineState) -> Iterator[str]:
         yield from _optimizer(state)
     if is_plain(state):
         yield "eddy.fast.kernels"
-    if any(
-        of.name == STRING.name for stream in options.query.streams.values() for of in stream.columns.values()
-    ):
+    if any(of.is_coded for stream in options.query.streams.values() for of in stream.columns.values()):
         yield from ("eddy.values.string_kernels", "eddy.values.carried_kernels", "eddy.values.object_kernels")
     if options.disorder is not None:
         yield "eddy.reorder.order_kernels"

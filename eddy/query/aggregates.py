@@ -15,6 +15,7 @@ from attrs import evolve, frozen
 from sqlglot import exp
 
 from eddy.errors import QueryError
+from eddy.query import typing_rules
 from eddy.query.calls import apply
 from eddy.query.comparisons import IsNull
 from eddy.query.dialect import BoolAnd, BoolOr, QuantileCont, QuantileDisc, VarPop, VarSamp
@@ -29,7 +30,7 @@ from eddy.query.parse import condition, parse_column, parse_sql, translate
 from eddy.query.place import about, at, in_place_of
 from eddy.query.quantile import Quantile, plain, quantile, share_of
 from eddy.shown import shown
-from eddy.values.types import FLOAT64, INT64, NULL, ColumnType, list_type
+from eddy.values.types import DIGITS, FLOAT64, INT64, NULL, ColumnType, decimal_type, list_type
 
 _FUNCTIONS: dict[type[exp.Expr], str] = {
     exp.Count: "COUNT",
@@ -244,7 +245,7 @@ def _aggregate_of(node: exp.Expr, scope: Scope) -> AggregateOutput:
         )
     if function in QUANTILES:
         share = share_of(node.args.get("quantile"), text) if share is None else share
-    return AggregateOutput("", function, (of,), _type(function, of), distinct=distinct, share=share)
+    return AggregateOutput("", function, (of,), _type(function, of, distinct), distinct=distinct, share=share)
 
 
 def _takes(function: str, argument: exp.Expr | None) -> str:
@@ -284,7 +285,7 @@ def _ordered(function: str, of: Expression, where: Expression | None, known: boo
         there = Not(IsNull(of))
         where = there if where is None else And(where, there)
     arguments = (of,) if where is None else (of, where)
-    return AggregateOutput("", function, arguments, _type(function, of))
+    return AggregateOutput("", function, arguments, _type(function, of, False))
 
 
 def _own(name: str, own: Aggregate, scope: Scope) -> AggregateOutput:
@@ -293,10 +294,11 @@ def _own(name: str, own: Aggregate, scope: Scope) -> AggregateOutput:
     _check_name(kind)
     columns = tuple(parse_column(column, scope) for column in columns_of(own))
     for column in columns:
-        if column.type.kind == "string":
-            raise QueryError(
-                f"cannot take {kind.__name__}({column}): {column} is a string, and strings are only counted"
-            )
+        if column.type.is_coded or column.type.kind == "decimal":
+            told = f"{column} is {column.type}, which no number of Numba's stands for"
+            if column.type.kind == "string":
+                told = f"{column} is a string, and strings are only counted"
+            raise QueryError(f"cannot take {kind.__name__}({column}): {told}")
     made = compiled(kind, [column.type for column in columns])
     return AggregateOutput(name, kind.__name__, columns, made.type, kind)
 
@@ -341,27 +343,38 @@ def _check_name(kind: OwnKind) -> str:
     return name
 
 
-def _type(function: str, column: Expression) -> ColumnType:
+_ONLY = "of these there are COUNT, MIN, MAX, QUANTILE_DISC, FIRST, LAST and ARRAY_AGG only"
+_OF_THESE = {
+    **dict.fromkeys(("string", "timestamp", "date", "time"), _ONLY),
+    "duration": "of these there are COUNT, SUM, MIN, MAX, QUANTILE_DISC, FIRST, LAST and ARRAY_AGG only",
+    "decimal": "of these there are COUNT, SUM, MIN, MAX, QUANTILE_DISC, FIRST, LAST and ARRAY_AGG; CAST it to DOUBLE for others",
+    **dict.fromkeys(("binary", "uuid", "opaque"), "these are only counted"),
+}
+
+
+def _type(function: str, column: Expression, distinct: bool) -> ColumnType:
     """The type of the values, or a QueryError where the function means nothing for what it is of."""
     of = column.type
     if of.kind == "null":
         raise QueryError(
             f"cannot take {function}({column}): it is always NULL; write CAST({column} AS BIGINT)"
         )
+    if distinct:
+        typing_rules.comparable(column)
     if function == "COUNT":
         return INT64
-    if function in VALUES:
-        if function.startswith("BOOL") and of.kind != "bool":
-            raise QueryError(
-                f"cannot take {function}({column}): {column} is {of}; write {function}({column} <> 0)"
-            )
-        return of
-    if function == "ARRAY_AGG":
-        return list_type(of)
-    if of.kind in ("string", "timestamp", "duration"):
-        what = "a string" if of.kind == "string" else of
+    if function.startswith("BOOL") and of.kind != "bool":
         raise QueryError(
-            f"cannot take {function}({column}): {column} is {what}; of these there are COUNT, MIN, MAX, QUANTILE_DISC, "
-            "FIRST, LAST and ARRAY_AGG only"
+            f"cannot take {function}({column}): {column} is {of}; write {function}({column} <> 0)"
         )
+    plain = of.kind not in ("binary", "uuid", "opaque")
+    if function in VALUES and plain:
+        return of
+    if function == "ARRAY_AGG" and plain:
+        return list_type(of)
+    if function == "SUM" and of.kind in ("decimal", "duration"):
+        return of if of.kind == "duration" else decimal_type(DIGITS, of.scale)
+    if not of.is_number and of.kind != "bool":
+        what = "a string" if of.kind == "string" else of
+        raise QueryError(f"cannot take {function}({column}): {column} is {what}; {_OF_THESE[of.kind]}")
     return INT64 if function == "SUM" and of.kind != "float" else FLOAT64

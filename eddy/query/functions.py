@@ -13,6 +13,7 @@ from attrs import field, frozen
 from sqlglot import exp
 
 from eddy.query import signatures as takes
+from eddy.query import typing_rules
 from eddy.query.expressions import Expression, Get
 from eddy.query.signatures import MANY, Rule
 from eddy.values import number_functions as numbers
@@ -95,6 +96,8 @@ class Apply(Expression):
     _constant: tuple[bool, ...] = field(init=False, eq=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
+        for argument in self.arguments:
+            typing_rules.comparable(argument)
         arguments, wanted, kind = FUNCTIONS[self.function].rule(self.function, self.arguments)
         for name, value in (
             ("arguments", arguments),

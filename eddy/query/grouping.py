@@ -12,6 +12,7 @@ from attrs import evolve, field, frozen
 from sqlglot import exp
 
 from eddy.errors import QueryError
+from eddy.query import typing_rules
 from eddy.query.aggregates import AggregateOutput, aggregate_of, is_aggregate
 from eddy.query.expressions import Expression, Get, Reference
 from eddy.query.names import Scope
@@ -65,6 +66,8 @@ def grouping(
                 "DISTINCT does not go with groups: select what is grouped by, and leave DISTINCT out"
             )
         groups = [column.expression for column in expanded(items, scope)]
+    for group in groups:
+        typing_rules.comparable(group)
     maker = _Maker(scope, _in_order(list(dict.fromkeys(groups)), items, scope))
     shown: list[Computed] = []
     for item in items:

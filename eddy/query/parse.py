@@ -18,6 +18,7 @@ from sqlglot import exp
 
 from eddy.errors import QueryError
 from eddy.query import typing_rules
+from eddy.query.beside import date_literal, decimal_literal, time_literal, uuid_literal
 from eddy.query.calls import call, refusal
 from eddy.query.casts import Cast, named
 from eddy.query.comparisons import Comparison, Distinct, InList, IsNull
@@ -171,7 +172,7 @@ def _literal(node: exp.Literal, scope: Scope) -> Expression:
         raise QueryError(f"{text!r} is not a number") from None
     if not math.isfinite(value):
         raise QueryError(f"the number {text} does not fit a float64")
-    return Literal(value, FLOAT64)
+    return Literal(value, FLOAT64, text)
 
 
 def _negative(node: exp.Neg, scope: Scope) -> Expression:
@@ -180,8 +181,8 @@ def _negative(node: exp.Neg, scope: Scope) -> Expression:
     operand = translate(node.this, scope)
     if isinstance(operand, Literal) and operand.type.is_integer:
         return integer(-operand.value)
-    if isinstance(operand, Literal) and operand.type.kind in ("float", "duration"):
-        return Literal(-operand.value, operand.type)
+    if isinstance(operand, Literal) and operand.type.kind in ("float", "duration", "decimal"):
+        return Literal(-operand.value, operand.type, "-" + operand.written if operand.written else "")
     return Negation(operand)
 
 
@@ -239,6 +240,13 @@ def _interval(node: exp.Interval, scope: Scope) -> Expression:
 def _cast(node: exp.Cast, scope: Scope) -> Expression:
     target = node.to.this.name
     operand = node.this
+    if (
+        isinstance(operand, exp.Literal)
+        and operand.is_string
+        and target in _CONSTANTS
+        and not node.to.expressions
+    ):
+        return _CONSTANTS[target](operand.this)
     if isinstance(operand, exp.Literal) and operand.is_string and target.startswith(("TIMESTAMP", "DATE")):
         zone = "UTC" if has_offset(operand.this) else None
         value, unit = parse_instant(operand.this, zone)
@@ -249,6 +257,9 @@ def _cast(node: exp.Cast, scope: Scope) -> Expression:
     cast = Cast(inner, named(node.to))
     return cast if inner.type.kind == "null" or cast.type.kind == "timestamp" else fold(cast)
 
+
+_CONSTANTS = {"DATE": date_literal, "TIME": time_literal, "DECIMAL": decimal_literal, "UUID": uuid_literal}
+"""What a text is in front of which a type stands, such as DATE '2024-01-31'."""
 
 _RULES: dict[type[exp.Expr], Callable[[Any, Scope], Expression]] = {
     exp.Paren: lambda node, scope: translate(node.this, scope),

@@ -30,7 +30,7 @@ from eddy.query.parse import condition, parse_sql, parts_of
 from eddy.query.place import about, at, shows_places
 from eddy.query.query import Query
 from eddy.query.selected import cut, selected
-from eddy.query.stream import Stream
+from eddy.query.stream import Stream, like
 from eddy.query.using import Item, Joined, joined
 from eddy.query.windows import Window
 from eddy.shown import shown
@@ -86,14 +86,16 @@ class _Source:
 @shows_places
 def sql(
     text: str,
-    schemas: Mapping[str, Stream | Mapping[str, object]],
+    schemas: Mapping[str, object] | None = None,
     *,
+    tables: Mapping[str, object] | None = None,
     cross: bool = False,
     aggregates: Iterable[OwnKind] = (),
 ) -> Query:
     """The query that the text describes, over streams of these schemas.
 
-    A schema is a dict of columns and types, or a `Stream`; its window holds unless the text has one. Windows
+    A schema is a dict of columns and types, or a `Stream`; its window holds unless the text has one. `tables` has
+    tables or data frames, whose columns are those of their streams; their rows are pushed like all others. Windows
     are `[ROWS n]`, `[RANGE 5 MINUTES]`, `[RANGE INTERVAL '5' MINUTE]`, `[RANGE 300]` where time is an integer,
     `[RANGE 1 HOUR SLIDE 5 MINUTES]`, `[TUMBLING n ROWS]`, `[TUMBLING 5 MINUTES]` and `[UNBOUNDED]`; `[STATIC]` stands
     for a relation that is loaded once. Streams are joined by commas and WHERE, or by JOIN ... ON or USING; an alias
@@ -105,12 +107,12 @@ def sql(
     classes and functions of one's own, which are called by their names, in any case. ORDER BY, LIMIT and OFFSET are for
     `engine.table()`, which has the groups.
     """
-    return Query(**arguments(text, schemas, cross, aggregates))
+    return Query(**arguments(text, like(tables, schemas), cross, aggregates))
 
 
 def arguments(
     text: str,
-    schemas: Mapping[str, Stream | Mapping[str, object]],
+    schemas: Mapping[str, object],
     cross: bool,
     aggregates: Iterable[OwnKind] = (),
 ) -> dict[str, Any]:
@@ -265,7 +267,7 @@ def _parse(plain: str, text: str, excepts: list[int]) -> exp.Select:
     return select
 
 
-def _columns(name: str, schemas: Mapping[str, Stream | Mapping[str, object]]) -> list[str]:
+def _columns(name: str, schemas: Mapping[str, object]) -> list[str]:
     """The columns of a stream by the name of its schema."""
     if name not in schemas:
         raise QueryError(f"no schema for stream {name}: {nearest(name, schemas)}")
@@ -322,7 +324,7 @@ def _source(table: exp.Expr, join: exp.Join | None) -> _Source:
 
 def _streams(
     sources: list[_Source],
-    schemas: Mapping[str, Stream | Mapping[str, object]],
+    schemas: Mapping[str, object],
     windows: Mapping[str, Window | None],
 ) -> dict[str, Stream]:
     streams: dict[str, Stream] = {}
@@ -337,7 +339,7 @@ def _streams(
         stream = schema if isinstance(schema, Stream) else Stream(schema)
         of = windows.get(source.name, stream.window)
         streams[source.name] = (
-            Stream(stream.columns, static=True, strict=stream.strict)
+            Stream(stream.columns, static=True, strict=stream.strict, parse=stream.parse)
             if of is None
             else evolve(stream, window=of)
         )

@@ -196,7 +196,7 @@ class GroupedOutput(SignedOutput):
             if isinstance(expression, Reference):
                 return (stored if coded else text)(expression.stream, expression.column)
             column = repeated(expression.evaluate(text), len(rows))
-            if not coded or expression.type.kind != "string":
+            if not coded or not expression.type.is_coded:
                 return column
             return Column(self._codes(column.values), column.valid)
 
@@ -231,8 +231,9 @@ class GroupedOutput(SignedOutput):
     def _result(self, keys: list[Column], values: list[Column], signs: Any) -> Result:
         shown: dict[str, Column] = {}
         for output, column in zip(self.query.group_by, keys, strict=True):
-            text = output.type.kind == "string"
-            shown[output.name] = Column(self.pool.decode(column.values), column.valid) if text else column
+            if output.type.is_coded:
+                column = Column(self.pool.decode(column.values, output.type), column.valid)
+            shown[output.name] = column
         for aggregate, column in zip(self.query.aggregates, values, strict=True):
             shown[aggregate.name] = column
         if self.query.computed:

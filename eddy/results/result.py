@@ -16,6 +16,7 @@ from eddy.access import Access
 from eddy.errors import EddyError
 from eddy.results.contents import Contents, Place
 from eddy.values import arrow, compute
+from eddy.values.fitting import presented
 from eddy.values.types import Array, Column, ColumnType
 
 if TYPE_CHECKING:
@@ -213,8 +214,8 @@ class Result:
 
 def to_arrow(column: Column, kind: ColumnType) -> pa.Array | pa.ChunkedArray:
     """A column in exactly its declared Arrow type."""
-    if kind.kind == "string":
-        return arrow.with_nulls(column.values, column.valid)
+    if kind.is_coded:
+        return presented(kind, column.values, column.valid)
     if kind.kind == "list":
         return column.values if column.valid is None else compute.known(column.values, pa.array(column.valid))
     return arrow.from_numpy(column.values, column.valid, kind.arrow)

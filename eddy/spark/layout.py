@@ -157,7 +157,7 @@ def layout_of(query: Query, marked: tuple[str, ...] = ()) -> Layout:
                 if kind.kind == "timestamp" and kind.zone is None:
                     slots[TIME] = "timestamp_ntz"
                 continue
-            of = _slot(kind)
+            of = _slot(kind, f"column {column!r} of stream {name}")
             slot = f"{of}{used.get(of, 0)}"
             used[of] = used.get(of, 0) + 1
             places[name][column] = slot
@@ -165,9 +165,14 @@ def layout_of(query: Query, marked: tuple[str, ...] = ()) -> Layout:
     return Layout(query, slots, places, marked)
 
 
-def _slot(kind: ColumnType) -> str:
+def _slot(kind: ColumnType, what: str) -> str:
     if kind.kind == "timestamp":
         return "long" if kind.zone else "zoneless"
+    if kind.kind not in _SLOTS:
+        raise EddyError(
+            f"{what} is {kind}, which does not travel through Spark: declare it as a number, a string or a timestamp, "
+            "and cast it in the DataFrame"
+        )
     return _SLOTS[kind.kind]
 
 
@@ -277,6 +282,10 @@ def arrow_type(kind: ColumnType) -> pa.DataType:
         return pa.timestamp("us", "UTC" if kind.zone else None)
     if kind.kind == "duration":
         return pa.duration("us")
+    if kind.kind in ("time", "uuid", "opaque"):
+        raise EddyError(
+            f"a result of type {kind} is none that Spark has: CAST it to VARCHAR, or leave it out"
+        )
     return _UNSIGNED.get(kind.name, kind.arrow)
 
 

@@ -137,7 +137,10 @@ def test_brackets_in_text():
         ("SELECT * FROM db.A, B WHERE A.x = B.x", "takes names of streams"),
         ("SELECT * FROM (SELECT 1) AS A, B WHERE A.x = B.x", "the subquery A has no FROM"),
         ("SELECT * FROM A FULL JOIN B USING (x)", "FULL JOIN does not go with USING and NATURAL"),
-        ("SELECT A.x FROM A ASOF JOIN B ON A.x = B.x", "has no inequality that says which row is the nearest"),
+        (
+            "SELECT A.x FROM A ASOF JOIN B ON A.x = B.x",
+            "has no inequality that says which row is the nearest",
+        ),
         ("SELECT * FROM A JOIN B USING (id)", "stream B has no column id"),
         ("SELECT * FROM A JOIN B ON A.x = B.x JOIN A AS a2 USING (x)", "ambiguous"),
         (
