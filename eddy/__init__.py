@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from eddy.engine.stair import StairView
     from eddy.errors import (
         BatchError,
+        CheckpointWarning,
         EddyError,
         LossyWindow,
         OrderError,
@@ -33,6 +34,13 @@ if TYPE_CHECKING:
     from eddy.query.sql import sql
     from eddy.query.windows import Range, Rows, Sliding, Tumbling, Unbounded
     from eddy.results.result import Result
+    from eddy.running.arun import arun
+    from eddy.running.outcome import Outcome, Progress
+    from eddy.running.run import run
+    from eddy.sinks.base import Sink
+    from eddy.sinks.sink import sink
+    from eddy.sources.base import Source
+    from eddy.sources.source import source
     from eddy.statistics import (
         EdgeStatistics,
         FeedbackStatistics,
@@ -60,6 +68,7 @@ __all__ = [
     "AsPrinted",
     "BatchError",
     "Boxes",
+    "CheckpointWarning",
     "Decision",
     "Eddy",
     "EddyError",
@@ -70,15 +79,19 @@ __all__ = [
     "LossyWindow",
     "MigrationStatistics",
     "OrderError",
+    "Outcome",
     "PlanError",
     "PolicyError",
     "PolicyWarning",
+    "Progress",
     "Query",
     "QueryError",
     "Range",
     "Result",
     "Rows",
+    "Sink",
     "Sliding",
+    "Source",
     "StairStatistics",
     "StairView",
     "StateError",
@@ -88,9 +101,13 @@ __all__ = [
     "TrackStatistics",
     "Tumbling",
     "Unbounded",
+    "arun",
     "compile_kernels",
     "function",
     "predicate",
+    "run",
+    "sink",
+    "source",
     "sql",
 ]
 
@@ -109,6 +126,9 @@ _HOMES = {
     "Explanation": "inspect.explanation",
     "Query": "query.query",
     "Result": "results.result",
+    **{"Outcome": "running.outcome", "Progress": "running.outcome"},
+    **{"Sink": "sinks.base", "Source": "sources.base", "arun": "running.arun", "run": "running.run"},
+    **{"sink": "sinks.sink", "source": "sources.source"},
     "StairView": "engine.stair",
     "Stream": "query.query",
     "compile_kernels": "compiling",

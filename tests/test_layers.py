@@ -16,7 +16,7 @@ ALLOWED = {"stairs": set(), "policies": {"stairs"}, "eddy": {"stairs", "policies
 ROOMS = {
     "eddy": (
         "values query plan intake reorder store tracks feedback router difference aggregate results migration boxes "
-        "steering inspect partition fast threads snapshot engine printed spark demo"
+        "steering inspect partition fast threads snapshot engine printed spark demo sources sinks running"
     ).split(),
     "stairs": ["lowlevel", "", "feedback"],
     "policies": ["", "optimizer", "feedback", "migration", "routing"],
