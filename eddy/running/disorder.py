@@ -19,9 +19,8 @@ def measured(query: Query, sources: Mapping[str, Source]) -> dict[str, int | Non
         stream = query.streams[name]
         if not stream.static and stream.time is not None:
             kind = stream.columns[stream.time].arrow
-            found[name] = (
-                source.narrowed({stream.time: kind}).disorder(stream.time, kind) if source.bounded else None
-            )
+            twice = source.bounded and source.seekable
+            found[name] = source.narrowed({stream.time: kind}).disorder(stream.time, kind) if twice else None
     return found
 
 

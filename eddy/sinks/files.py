@@ -15,6 +15,9 @@ from eddy.sinks.disk import explained, force, force_folder, rename
 from eddy.sinks.formats import ENDING, Writer
 from eddy.sinks.parts import Parts
 
+OLD = ".old"
+"""What a folder of parts is called while it is removed."""
+
 
 class LineFile(Sink):
     """A file of lines. A commit is its length, and a restart cuts off what stands behind it."""
@@ -99,6 +102,7 @@ class TableFile(Sink):
                     "with an empty folder of checkpoints"
                 )
             self._done = True
+            self._remove()
             return
         self._parts.open(schema, token)
 
@@ -135,8 +139,16 @@ class TableFile(Sink):
         with explained(self.path):
             self._join(parts, whole)
             rename(whole, self.path)
-            shutil.rmtree(self._beside)
+            shutil.rmtree(self._beside + OLD, ignore_errors=True)
+            rename(self._beside, self._beside + OLD)
+            self._remove()
         self._done = True
+
+    def _remove(self) -> None:
+        """The folder is let go of in one step, since half of the parts are none; then it takes what time it takes."""
+        shutil.rmtree(self._beside + OLD, ignore_errors=True)
+        with contextlib.suppress(OSError):  # a rename to a link of the same file leaves both
+            os.unlink(self._beside + ENDING[self.format])
 
     def _join(self, parts: list[str], whole: str) -> None:
         if len(parts) == 1:

@@ -14,7 +14,7 @@ from eddy.errors import EddyError
 from eddy.sources.base import BATCH, Bad, Piece, Source
 from eddy.sources.isolating import isolated
 from eddy.sources.places import Files
-from eddy.sources.progress import known_files, worst
+from eddy.sources.progress import before, known_files, total, worst
 from eddy.sources.text import Format
 from eddy.values.types import column_type
 
@@ -135,7 +135,10 @@ class LineFiles(Source):
         file.seek(byte)
 
     def size(self) -> int | None:
-        return sum(self.files.size(name) for name in self.files.names()) if self._plain else None
+        return total(self.files) if self._plain else None
+
+    def reached(self, position: Any) -> int | None:
+        return before(self.files, position["file"]) + int(position["byte"])
 
     def disorder(self, column: str, kind: pa.DataType) -> int | None:
         if self.follow:

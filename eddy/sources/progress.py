@@ -25,6 +25,16 @@ def known_files(files: Files, last: str) -> list[str]:
     return [name for name in names if name >= last]
 
 
+def total(files: Files) -> int:
+    """The bytes of all files."""
+    return sum(files.size(name) for name in files.names())
+
+
+def before(files: Files, last: str) -> int:
+    """The bytes of the files before ``last``."""
+    return sum(files.size(name) for name in files.names() if name < last)
+
+
 def worst(pieces: Iterable[Piece], column: str, kind: pa.DataType) -> int | None:
     """How far values of a column, as this type, go back, at most, below one that came before; None if nobody knows."""
     newest, most = None, 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import sys
 from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
@@ -36,8 +37,9 @@ class StandardInput(Source):
         self.columns: dict[str, pa.DataType] = {}
 
     def narrowed(self, columns: Mapping[str, pa.DataType], batch: int | None = None) -> Source:
-        self.columns, self.batch = dict(columns), batch or self.batch
-        return self
+        narrow = copy.copy(self)
+        narrow.columns, narrow.batch = dict(columns), batch or self.batch
+        return narrow
 
     def read(self, position: Any) -> Iterator[Piece]:
         if position is not None or self.file is None:

@@ -12,7 +12,7 @@ from attrs import evolve, field, frozen
 from eddy.errors import EddyError
 from eddy.sources.base import BATCH, Bad, Piece, Source
 from eddy.sources.places import Files
-from eddy.sources.progress import known_files, worst
+from eddy.sources.progress import before, known_files, total, worst
 
 
 @frozen(eq=False)
@@ -69,26 +69,37 @@ class TableFiles(Source):
                 table = self._opened(name, file)
             except EddyError as error:
                 if not start:
-                    yield Piece(None, {"file": name, "row": 1}, (Bad(str(error), rows=0),), name)
+                    yield Piece(None, {"file": name, "row": 1, "of": 1}, (Bad(str(error), rows=0),), name)
                 return
             missing = [column for column in self.columns or () if column not in table.schema.names]
             if missing:
                 reason = f"column {missing[0]} is not in the file"
                 left = max(table.rows - start, 0)
                 yield Piece(
-                    None, {"file": name, "row": table.rows}, (Bad(reason, rows=left),) * bool(left), name
+                    None,
+                    {"file": name, "row": table.rows, "of": table.rows},
+                    (Bad(reason, rows=left),) * bool(left),
+                    name,
                 )
                 return
             row = start
             try:
                 for rows in table.batches(start, self.columns, self.batch):
-                    yield Piece(rows, {"file": name, "row": row + rows.num_rows}, file=name, first=row + 1)
+                    yield Piece(
+                        rows,
+                        {"file": name, "row": row + rows.num_rows, "of": table.rows},
+                        file=name,
+                        first=row + 1,
+                    )
                     row += rows.num_rows
             except (pa.ArrowException, OSError) as error:
                 reason = f"the file is damaged from row {row + 1} on: {str(error).splitlines()[0]}"
                 left = max(table.rows - row, 0)
                 yield Piece(
-                    None, {"file": name, "row": table.rows}, (Bad(reason, row=row + 1, rows=left),), name
+                    None,
+                    {"file": name, "row": table.rows, "of": table.rows},
+                    (Bad(reason, row=row + 1, rows=left),),
+                    name,
                 )
 
     def _opened(self, name: str, file: BinaryIO) -> Any:
@@ -101,14 +112,11 @@ class TableFiles(Source):
             ) from error
 
     def size(self) -> int | None:
-        total = 0
-        for name in self.files.names():
-            with self.files.open(name) as file:
-                try:
-                    total += self._opened(name, file).rows
-                except EddyError:
-                    continue
-        return total
+        return total(self.files)
+
+    def reached(self, position: Any) -> int | None:
+        done = position["row"] / max(position["of"], 1)
+        return before(self.files, position["file"]) + int(self.files.size(position["file"]) * done)
 
     def disorder(self, column: str, kind: pa.DataType) -> int | None:
         if self.follow:
