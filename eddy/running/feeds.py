@@ -95,12 +95,17 @@ class Feed:
         return used < len(checked)
 
     @property
+    def low(self) -> bool:
+        """Whether less than half a piece waits."""
+        return not self.waiting or 2 * self.count < len(self.waiting[-1].checked)
+
+    @property
     def count(self) -> int:
         """Rows that wait."""
         return sum(len(entry.checked) - entry.used for entry in self.waiting)
 
-    def take(self, count: int) -> pa.Table | None:
-        """The next rows, to be pushed now."""
+    def take(self, count: int) -> pa.RecordBatch | None:
+        """The next rows, to be pushed now; in one piece, since kernels take columns that are."""
         parts = []
         for entry in self.waiting:
             some = min(count, len(entry.checked) - entry.used)
@@ -112,7 +117,8 @@ class Feed:
         self._pass()
         if not parts:
             return None
-        return parts[0] if len(parts) == 1 else pa.concat_tables(parts)
+        whole = parts[0] if len(parts) == 1 else pa.concat_tables(parts)
+        return whole.combine_chunks().to_batches()[0]
 
     def below(self, time: int) -> int:
         """How many of the rows that wait, which are in order of time, are older than a time."""

@@ -86,8 +86,12 @@ class Sorted(Merge):
 
     def _rows(self, feeds: list[Feed]) -> Iterator[Result]:
         while live := [feed for feed in feeds if not feed.ended]:
-            behind = min(live, key=lambda feed: feed.newest)
-            behind.pull()
+            behind = min(feed.newest for feed in live)
+            for feed in live:
+                if (
+                    feed.newest == behind or feed.low
+                ):  # a push of rows of all of them costs less than one of each
+                    feed.pull()
             horizon = min((feed.newest for feed in live if not feed.ended), default=LAST)
             batches = {feed.name: feed.take(feed.below(horizon)) for feed in feeds}
             yield self.engine.push_all({name: rows for name, rows in batches.items() if rows is not None})

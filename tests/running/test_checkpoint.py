@@ -21,26 +21,26 @@ def part(sources, tmp_path, query=QUERY, out="out.csv", **options):
     """Run it, and stop it after some pushes."""
     loops = []
     given = {"batch": 16, "every": 0, "checkpoint": tmp_path / "progress", "control": loops.append, **options}
-    return eddy.run(query, sources, tmp_path / out, on_progress=lambda _: loops[0].stop(), **given)
+    return eddy.run(query, sources, f"{tmp_path}/{out}", on_progress=lambda _: loops[0].stop(), **given)
 
 
 def rest(sources, tmp_path, query=QUERY, out="out.csv", **options):
     """Go on to the end."""
-    return eddy.run(query, sources, tmp_path / out, **{"checkpoint": tmp_path / "progress", **options})
+    return eddy.run(query, sources, f"{tmp_path}/{out}", **{"checkpoint": tmp_path / "progress", **options})
 
 
 @pytest.mark.parametrize("out", ["out.csv", "out.parquet", "out/"])
 @pytest.mark.parametrize("lateness", [None, 3])
 def test_a_run_that_was_stopped_goes_on(out, lateness, sources, tmp_path):
     """Under another plan, with more threads, and other batches; the second call says all there was."""
-    where = str(tmp_path / out) + ("/" if out == "out/" else "")
-    first = part(sources, tmp_path, out=where, lateness=lateness)
+    where = f"{tmp_path}/{out}"
+    first = part(sources, tmp_path, out=out, lateness=lateness)
     assert first.ended == "stopped" and sum(first.rows.values()) < 360
-    last = rest(sources, tmp_path, out=where, plan="A (B C)", threads=2, batch=50)
+    last = rest(sources, tmp_path, out=out, plan="A (B C)", threads=2, batch=50)
     wanted = expected(feed(1))
     assert counted(read(where.rstrip("/"))) == wanted
     assert (last.results, last.rows) == (wanted.total(), dict.fromkeys("ABC", 120))
-    again = rest(sources, tmp_path, out=where)
+    again = rest(sources, tmp_path, out=out)
     assert again.results == wanted.total() and counted(read(where.rstrip("/"))) == wanted
 
 
