@@ -6,7 +6,7 @@ A source is asked for more only when what it has given was pushed, so a slow sin
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -125,6 +125,3 @@ def forever(engine: Eddy, stream: str) -> Any:
         return int(np.iinfo(str(kind)).max) if kind.dtype.itemsize < 8 else LAST
     factor = UNITS[engine.query.time_unit or kind.unit] // UNITS[kind.unit]
     return LAST // factor
-
-
-Way = Callable[[Eddy, Sequence[Feed]], Merge]
