@@ -344,10 +344,11 @@ def _check_name(kind: OwnKind) -> str:
 
 
 _ONLY = "of these there are COUNT, MIN, MAX, QUANTILE_DISC, FIRST, LAST and ARRAY_AGG only"
+_SUMMED = "of these there are COUNT, SUM, MIN, MAX, QUANTILE_DISC, FIRST, LAST and ARRAY_AGG"
 _OF_THESE = {
     **dict.fromkeys(("string", "timestamp", "date", "time"), _ONLY),
-    "duration": "of these there are COUNT, SUM, MIN, MAX, QUANTILE_DISC, FIRST, LAST and ARRAY_AGG only",
-    "decimal": "of these there are COUNT, SUM, MIN, MAX, QUANTILE_DISC, FIRST, LAST and ARRAY_AGG; CAST it to DOUBLE for others",
+    "duration": f"{_SUMMED} only",
+    "decimal": f"{_SUMMED}; CAST it to DOUBLE for others",
     **dict.fromkeys(("binary", "uuid", "opaque"), "these are only counted"),
 }
 

@@ -309,6 +309,12 @@ class Query:
         """Whether predicates among these streams alone connect all of them."""
         return len(_components(self, names)) <= 1
 
+    def run(self, sources: Mapping[str, Any], sink: Any = None, **options: Any) -> Any:
+        """Run it over sources: `eddy.run(query, sources, sink, ...)`, whose `eddy.Outcome` it returns."""
+        import eddy
+
+        return eddy.run(self, sources, sink, **options)
+
     def __str__(self) -> str:
         """SQL that `eddy.sql` reads back, user predicates excepted; own aggregates are to be given to it."""
         return text_of(self)
