@@ -153,7 +153,8 @@ class Cell:
         state, found = self._state, {}
         if self.query.attachments:
             raise EddyError(
-                f"with {self.query.attachments[0]} rows cannot be pushed again: which of them had a partner is not in them"
+                f"with {self.query.attachments[0]} rows cannot be pushed again: which of them had a partner is not in "
+                "them"
             )
         if not self.travels:
             return dict(zip(self.query.names, state.lowwater.lows.tolist(), strict=True))

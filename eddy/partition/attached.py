@@ -1,7 +1,7 @@
 """Queries with attachments: the one key that all their streams share, and where rows go by it.
 
-A row of an outer or an anti join that finds no partner is a result, too. So no row may be copied, and none left out: each
-goes to one cell, where all that it could meet goes as well. Rows whose key matches nothing go to the first.
+A row of an outer or an anti join that finds no partner is a result, too. So no row may be copied, and none left out:
+each goes to one cell, where all that it could meet goes as well. Rows whose key matches nothing go to the first.
 """
 
 from __future__ import annotations

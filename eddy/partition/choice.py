@@ -265,8 +265,8 @@ def _check_inner(query: Query) -> None:
     """EddyError for attachments: a copy of a row would be a row without a partner in another cell."""
     if query.attachments:
         raise EddyError(
-            f"with {query.attachments[0]} rows are not copied: they are dealt out by the hash of one key, or not at all; "
-            "call choose without a kind"
+            f"with {query.attachments[0]} rows are not copied: they are dealt out by the hash of one key, or not at "
+            "all; call choose without a kind"
         )
 
 
