@@ -121,13 +121,13 @@ def layout_for(query: Query) -> Layout:
 
 def in_order_already(door: str, policies: dict[str, Any]) -> None:
     """EddyError for options of an engine that puts rows in order: here that is done before they reach one."""
-    instead = {
-        "join": "puts all rows in order of their time",
-        "stream": "has the delay of its watermark for that",
+    why = {
+        "join": "puts all rows in order of their time by itself: leave {} out",
+        "stream": "has one watermark for all partitions, and counts late rows: leave {} out, and give watermark=",
     }
     for option in ("lateness", "late", "idle", "clock"):
         if policies.get(option) is not None:
-            raise EddyError(f"eddy.spark.{door} {instead[door]}: leave {option} out")
+            raise EddyError(f"eddy.spark.{door} {why[door].format(option)}")
 
 
 def check_options(query: Query, policies: dict[str, Any]) -> None:

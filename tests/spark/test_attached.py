@@ -166,11 +166,11 @@ def test_what_is_refused_here(spark, tmp_path):  # noqa: F811
         (lambda: eddy.spark.stream(query, none, tmp_path, watermark=5), "keeps no state of LEFT JOIN C"),
         (
             lambda: eddy.spark.stream(inner, none, tmp_path, lateness=5),
-            "delay of its watermark for that: leave lateness",
+            "leave lateness out, and give watermark=",
         ),
         (
             lambda: eddy.spark.join(inner, none, lateness=5),
-            "puts all rows in order of their time: leave lateness out",
+            "in order of their time by itself: leave lateness out",
         ),
         (
             lambda: eddy.spark.join(near, none),
