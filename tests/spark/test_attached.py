@@ -125,6 +125,27 @@ def test_keys_that_python_deals_out(spark):  # noqa: F811
     assert Counter(map(tuple, frame.collect())) == alone(query, given)
 
 
+def test_a_lookup_in_a_static_relation(spark):  # noqa: F811
+    """Its rows are before all others in every partition; rows without a time are dropped, and counted once."""
+    streams = {
+        "A": eddy.Stream({"ts": "int64", "k": "int64"}, window=eddy.Range(9)),
+        "B": eddy.Stream({"k": "int64", "name": "string"}, static=True),
+    }
+    query = eddy.Query(
+        streams, attach=eddy.LeftJoin("B", "A.k = B.k"), select=["A.ts AS a", "A.k AS k", "B.name AS b"]
+    )
+    given = {
+        "A": pa.table({"ts": np.arange(60), "k": pa.array([None, *(i % 11 for i in range(59))], pa.int64())}),
+        "B": pa.table({"k": np.arange(7), "name": [f"name {i}" for i in range(7)]}),
+    }
+    frames = {name: spark.createDataFrame(table) for name, table in given.items()}
+    frames["A"] = frames["A"].union(spark.createDataFrame([(None, 3), (None, None)], "ts long, k long"))
+    frame = eddy.spark.join(query, frames, partitions=3, bad="drop")
+    assert Counter(map(tuple, frame.collect())) == alone(query, given)
+    reports = eddy.spark.reports(frame)
+    assert len(reports) == 3 and sum(report.bad for report in reports) == 2
+
+
 @pytest.mark.parametrize("form", ["tuples", "arrow"])
 def test_a_partition_of_an_rdd_ends(spark, form):  # noqa: F811
     """What an outer join owes, and what waits because of lateness, comes at the end of the partition."""
