@@ -407,6 +407,11 @@ class Eddy:
         """
         if self._state.broken is not None:
             check_ready(self._state, "ask")
+        if self.query.attachments:
+            raise EddyError(
+                f"why and why_not explain inner joins, and this query has {self.query.attachments[0]}: ask an engine "
+                "with the joins of the others alone"
+            )
         if not self._state.executor.routers:
             raise EddyError(
                 "why and why_not explain joins, not set differences: read the signs of its results"
