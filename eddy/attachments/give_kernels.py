@@ -42,6 +42,8 @@ from stairs.kernel import kernel, part
 
 UNKNOWN = -2
 """In the place of a number of partners: it came or went at this event."""
+BORN = -3
+"""The same of a composite that came, and of which it is open whether it has a partner: the row of the event comes last."""
 
 
 @part
@@ -160,7 +162,10 @@ def give(ops, pairs, hold, right, entries, nodes, rows, numbers, flags, place):
                 had = entries.counts[which, PARTNERS] = partners
             alone = had == 0 and not (fixed and entries.counts[which, CHOSEN] >= 0)
             out, known = False, sign
-            if alone and keeps:
+            opens = changes and kind == BIRTH and not fixed and (keeps or flags & SEMI)
+            if opens:
+                out = False
+            elif alone and keeps:
                 out = True
                 if not fixed and not changes:  # it is known at its end
                     out, known = kind != BIRTH, 0
@@ -175,6 +180,14 @@ def give(ops, pairs, hold, right, entries, nodes, rows, numbers, flags, place):
                 _put(made, many, known, event, place, NONE, births, line)
                 many += 1
             entries.counts[which, WHEN], entries.counts[which, WAS] = stamp + event, UNKNOWN
+            if opens:
+                entries.counts[which, WAS] = BORN
+                if touching == touched.shape[0]:
+                    more = np.empty(2 * touching, np.int64)
+                    more[:touching] = touched
+                    touched = more
+                touched[touching] = which
+                touching += 1
             if kind == BIRTH and partners and not changes and flags & (SEMI | ANTI):
                 leave_node(which, entries, nodes, numbers)
         if o + 1 < ops.shape[0] and ops[o + 1, 2] == event:
@@ -184,7 +197,8 @@ def give(ops, pairs, hold, right, entries, nodes, rows, numbers, flags, place):
             which = -1 - touched[t] if right_side else touched[t]
             counts, line = (rows.counts, which & mask) if right_side else (entries.counts, which)
             was, now = counts[line, WAS], counts[line, PARTNERS]
-            if was == UNKNOWN or (was == 0) == (now == 0):
+            up = now > 0 if flags & SEMI else now == 0
+            if was == UNKNOWN or (was == BORN and not up) or (was >= 0 and (was == 0) == (now == 0)):
                 continue
             if right_side:
                 made = _room(made, many)
@@ -194,7 +208,6 @@ def give(ops, pairs, hold, right, entries, nodes, rows, numbers, flags, place):
             elif keeps or flags & SEMI:
                 made = _room(made, many)
                 made.rows[many] = entries.rows[which]
-                up = now > 0 if flags & SEMI else now == 0
                 _put(made, many, 1 if up else -1, event, place, NONE, right.born, event)
                 many += 1
         touching = 0
