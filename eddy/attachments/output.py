@@ -159,11 +159,14 @@ class AttachedOutput(Output):
             return stage
 
         self.stages, self._held = [restored(number) for number in range(len(kept))], list(firsts)
-        if self.groups is not None:  # they are of what stands: all that would be withdrawn if everything ended
-            last = restored(len(kept) - 1)
-            ends = last.everything_ended(self._nothing(), self._attached.nothing(), reader)
-            stands = Made(*(array[ends.signs < 0] for array in ends))
-            self._result(Made(stands.rows, -stands.signs, *stands[2:]), streams, fetch)
+        if self.groups is None:
+            return
+        # Groups are of what stands: all that would be withdrawn if everything ended.
+        last = restored(len(kept) - 1)
+        ends = last.everything_ended(self._nothing(), self._attached.nothing(), reader)
+        here = ends.signs < 0
+        stands = Made(ends.rows[here], -ends.signs[here], ends.events[here], ends.births[here])
+        self._result(stands, streams, fetch)
 
     def codes_in_use(self) -> Iterator[Array]:
         for stream in self._attached.streams:

@@ -103,17 +103,13 @@ def _core_numberings(state: EngineState) -> list[Numbering]:
     """Those of the core's streams: of composites that live, all of whose rows do."""
     own, whole = state.row_numbers, state.lowwater
     lows, counts = own.lows.tolist(), whole.counts.tolist()
-    return [
-        Numbering(lows[s], own.held(s, lows[s]), counts[s]) for s in range(len(state.query.names))
-    ]
+    return [Numbering(lows[s], own.held(s, lows[s]), counts[s]) for s in range(len(state.query.names))]
 
 
 def _held(attached: AttachedStreams, firsts: Sequence[int]) -> list[Numbering]:
     """Those of attached streams, from these rows of the store on."""
     stops = attached.lowwater.counts.tolist()
-    return [
-        Numbering(first, attached.row_numbers.held(s, first), stops[s]) for s, first in enumerate(firsts)
-    ]
+    return [Numbering(first, attached.row_numbers.held(s, first), stops[s]) for s, first in enumerate(firsts)]
 
 
 def _bounds(births: Int64s, numberings: Sequence[Numbering], translate: str) -> Int64s:

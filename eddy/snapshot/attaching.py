@@ -66,9 +66,7 @@ def arguments_of(saved: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def differences(
-    saved: Mapping[str, Any], given: Mapping[str, Any], keeper: str, read: Read
-) -> Iterator[str]:
+def differences(saved: Mapping[str, Any], given: Mapping[str, Any], keeper: str, read: Read) -> Iterator[str]:
     """What differs; ``read`` makes predicates of texts. Sides may be exchanged, and the order of AND."""
     saved, given = {**ABSENT, **saved}, {**ABSENT, **given}
     ours, theirs = given["attachments"], saved["attachments"]

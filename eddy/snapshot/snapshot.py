@@ -2,7 +2,8 @@
 
 Composites follow from the rows, so none is saved: after loading every key of every composite STAIR is a hole,
 and fills when it is asked for. So a snapshot is as large as the windows, loads as quickly as its rows can be
-appended, and may be loaded under another plan, other policies, and a later version of the library.
+appended, and may be loaded under another plan, other policies, and a later version of the library. (What attachments
+know of composites does not all follow, and is in it: see `attached`.)
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from eddy.query.query import Query
 from eddy.query.windows import uses_time
 from eddy.router.executor import PlanExecutor
 from eddy.snapshot import attached, disorder
-from eddy.snapshot.format import Path, SnapshotFile, damaged, opened, write
+from eddy.snapshot.format import Path, SnapshotFile, Table, damaged, opened, write
 from eddy.snapshot.header import BEFORE, OPTIONS, POLICIES, Saved, was_auto
 from eddy.snapshot.policy import is_auto, made_again, saved_options
 from eddy.snapshot.query import arranged, check_same, describe, rebuilt
@@ -69,7 +70,9 @@ def save(state: EngineState, path: Path) -> None:
         disorder=disorder.describe(state.reorder),
         attached=attached.describe(state),
     )
-    tables = [(schema_of(state.query, stream), batches_of(state, stream)) for stream in state.streams]
+    tables: list[Table] = [
+        (schema_of(state.query, stream), batches_of(state, stream)) for stream in state.streams
+    ]
     version = 1 if state.reorder is None else disorder.FORMAT
     if state.attached is not None:
         version = attached.FORMAT
