@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from eddy.attachments.kept import Kept
 from eddy.attachments.layout import Made, chosen
 from eddy.attachments.reader import Reader
 from eddy.attachments.stage import Stage
@@ -125,6 +126,12 @@ class AttachedOutput(Output):
         self._batches += 1
         if self._batches % REVIEW:
             return
+        self._held = self.needed()
+        for stage, first in zip(self.stages, self._held, strict=True):
+            stage.retire(first)
+
+    def needed(self) -> list[int]:
+        """The first row of each attached stream that somebody may still ask for, live or not."""
         lows = self._attached.row_numbers.lows
         held = lows.copy()
         for stage in self.stages:
@@ -133,15 +140,36 @@ class AttachedOutput(Output):
                 held = np.minimum(held, births)
             if chosen is not None:
                 held[stage.number] = min(held[stage.number], chosen)
-        self._held = held.tolist()
-        for stage, first in zip(self.stages, self._held, strict=True):
-            stage.retire(first)
+        found: list[int] = held.tolist()
+        return found
 
     def _lasting(self, number: int) -> int:
         return self._held[number]
 
     def restore(self, rows: Array, streams: Sequence[StoredStream]) -> None:
         self.core.restore(rows, streams)
+
+    def restore_stages(
+        self, kept: Sequence[Kept], firsts: Sequence[int], streams: Sequence[StoredStream], fetch: Fetch
+    ) -> None:
+        """Go on where another was, whose attached streams, which are there, begin with the rows ``firsts``."""
+        reader, query, lows = self.reader(streams), self.query, self._attached.row_numbers.lows.tolist()
+        stops = [stream.payload.next_row for stream in self._attached.streams]
+
+        def restored(number: int) -> Stage:
+            stage, first = Stage(query, number, self.changes, firsts[number]), firsts[number]
+            stage.restore(kept[number], first, lows[number], stops[number], reader)
+            return stage
+
+        self.stages, self._held = [restored(number) for number in range(len(kept))], list(firsts)
+        if self.groups is None:
+            return
+        # Groups are of what stands: all that would be withdrawn if everything ended.
+        last = restored(len(kept) - 1)
+        ends = last.everything_ended(self._nothing(), self._attached.nothing(), reader)
+        here = ends.signs < 0
+        stands = Made(ends.rows[here], -ends.signs[here], ends.events[here], ends.births[here])
+        self._result(stands, streams, fetch)
 
     def codes_in_use(self) -> Iterator[Array]:
         for stream in self._attached.streams:

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from eddy.attachments import find_kernels, give_kernels, table_kernels
+from eddy.attachments import find_kernels, give_kernels, restore_kernels, table_kernels
+from eddy.attachments.kept import Kept
 from eddy.attachments.layout import (
     ANTI,
     CHANGES,
@@ -25,12 +26,14 @@ from eddy.attachments.layout import (
     NUMBERS,
     ORDERED,
     PAIRS,
+    PARTNERS,
     ROW_HELD,
     ROW_NEXT,
     SEMI,
     SOLE,
     STAMP,
     STRICT,
+    WHEN,
     Entries,
     Int64s,
     Left,
@@ -110,7 +113,12 @@ class Stage:
         return in_order(concatenated(made, self._streams, self._births))
 
     def ended(self, before: Made, coming: Coming, reader: Reader) -> Made:
-        """All windows end: every composite dies, and every row leaves; ``before`` are composites that are past."""
+        """All windows end: what has come to be past then; ``before`` are composites that are past."""
+        made = self.everything_ended(before, coming, reader)
+        return chosen(made, made.signs == 0)
+
+    def everything_ended(self, before: Made, coming: Coming, reader: Reader) -> Made:
+        """The same with all that is withdrawn: every composite dies, and every row leaves."""
         here = self.alive()
         rows, n = self._entries.rows[here], len(here)
         every = Made(
@@ -122,8 +130,7 @@ class Stage:
         lows = np.repeat(coming.lows, 2, axis=0)
         lows[1] = np.iinfo(np.int64).max
         born = np.zeros((1, coming.born.shape[1]), np.int64)
-        made = self.step(every, Coming(coming.parts, lows, born), reader)
-        return chosen(made, made.signs == 0)
+        return self.step(every, Coming(coming.parts, lows, born), reader)
 
     def _left(self, before: Made, reader: Reader) -> Left:
         comes = before.signs >= 0
@@ -197,6 +204,46 @@ class Stage:
             return reader.text(stream, column, np.ascontiguousarray(rows))
 
         return np.ascontiguousarray(residual.holds(get, len(pairs)), np.bool_)
+
+    # -- a break ---------------------------------------------------------------------------------------------------
+
+    def kept(self, first: int) -> Kept:
+        """What does not follow from the rows; of those of the stream from ``first`` on."""
+        here, entries = self.alive(), self._entries
+        counts = entries.counts[here]
+        held = np.arange(first, self._numbers[ROW_NEXT] if self.flags & KEEPS_RIGHT else first)
+        slots = held & (len(self._rows.nodes) - 1)
+        partners, births = self._rows.counts[slots, PARTNERS], self._rows.births[slots]
+        rows = entries.rows[here]
+        return Kept(rows, counts[:, PARTNERS], counts[:, CHOSEN], entries.births[here], partners, births)
+
+    def restore(self, kept: Kept, first: int, low: int, stop: int, reader: Reader) -> None:
+        """Go on, in a new stage, where another was: its stream has the rows from ``first`` to ``stop``, of which those
+        before ``low`` are not live."""
+        n, held, numbers = len(kept.rows), np.arange(first, stop), self._numbers
+        numbers[[ROW_NEXT, ROW_HELD]] = first
+        self._make_room(n, len(held))
+        numbers[ROW_NEXT] = stop
+        columns = {
+            (side.stream, side.column): reader.coded(side.stream, side.column, held)
+            for side in self._read(False)
+        }
+        keys, valid, values = self._keyed(columns, len(held), False)
+        slots = held & (len(self._rows.nodes) - 1)
+        self._rows.values[slots], self._rows.counts[slots], self._rows.births[slots] = values, NONE, 0
+        if self.flags & KEEPS_RIGHT:
+            self._rows.counts[slots, PARTNERS] = kept.right_partners
+            self._rows.births[slots] = kept.right_births
+        restore_kernels.bring_rows(self._rows, self._nodes, numbers, keys, valid, low)
+        entries = self._entries
+        entries.rows[:n], entries.births[:n] = kept.rows, kept.births
+        entries.counts[:n, PARTNERS], entries.counts[:n, CHOSEN] = kept.partners, kept.chosen
+        entries.counts[:n, WHEN] = NONE
+        come = Made(kept.rows, np.ones(n, np.int8), np.zeros(n, np.int32), kept.births)
+        left = self._left(come, reader)
+        asks = self.flags & (SEMI | ANTI) and not self.flags & CHANGES
+        settled = np.ascontiguousarray(kept.partners > 0 if asks else np.zeros(n, np.bool_)).view(np.uint8)
+        restore_kernels.bring_entries(entries, self._nodes, numbers, left.keys, left.valid, settled)
 
     # -- memory ----------------------------------------------------------------------------------------------------
 

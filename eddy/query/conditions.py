@@ -37,6 +37,12 @@ class Conditions:
         return _text(predicate) in self._said
 
 
+def as_said(predicates: Iterable[Expression | str]) -> frozenset[str]:
+    """What these say, one by one: the same of two lists of which each says what the other does, equalities that follow
+    aside."""
+    return frozenset(map(_text, predicates))
+
+
 def read(where: Iterable[str], streams: Mapping[str, Mapping[str, str]]) -> list[Expression | str]:
     """Predicates from their texts, over streams of these columns and types; what only a program knows stays a text."""
     try:

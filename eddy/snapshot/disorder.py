@@ -50,8 +50,9 @@ def tables(buffer: ReorderBuffer | None) -> list[Table]:
     return [(table.schema, table.to_batches(max_chunksize=1 << 16)) for table in (*waiting, *kept)]
 
 
-def restore(state: EngineState, saved: dict[str, Any] | None, file: SnapshotFile) -> None:
-    """Give the buffer of a new engine what the saved one had. One without had processed all that had come."""
+def restore(state: EngineState, saved: dict[str, Any] | None, file: SnapshotFile, first: int) -> None:
+    """Give the buffer of a new engine what the saved one had, from table ``first`` on. One without had processed all
+    that had come."""
     buffer = state.reorder
     if buffer is None:
         return
@@ -61,7 +62,7 @@ def restore(state: EngineState, saved: dict[str, Any] | None, file: SnapshotFile
         buffer.seen = state.intake.loaded
         return
     with file.reading():
-        numbers, first = list(buffer.waiting), len(state.query.names)
+        numbers = list(buffer.waiting)
         found = [
             _table(file, first + place, buffer.table(number, None))
             for place, number in enumerate(numbers * 2)

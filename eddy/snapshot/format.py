@@ -28,9 +28,10 @@ from attrs import define
 from eddy.checks import path_to
 from eddy.errors import StateError
 
-FORMAT = 2
+FORMAT = 3
 """Raised with every change that an older library could not read; `tests/data` keeps a file of each. A file has the
-lowest that tells what is in it: 2 if there is a reorder buffer, whose rows are in tables after those of the streams."""
+lowest that tells what is in it: 2 if there is a reorder buffer, whose rows are in tables after those of the streams; 3
+if streams are attached, whose tables come after those of the core, and before those of the buffer."""
 
 Path = str | os.PathLike[str]
 Table = tuple[pa.Schema, Iterable[pa.RecordBatch]]

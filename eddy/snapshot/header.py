@@ -14,6 +14,7 @@ BEFORE: dict[str, Any] = {
     "pins": [],
     "options": {},
     "disorder": None,
+    "attached": None,
 }
 """Of files from before these were saved."""
 
@@ -23,7 +24,7 @@ _row = validators.and_(_int, validators.ge(0), validators.lt(2**62))
 
 @frozen
 class Saved:
-    """The header of a snapshot. Row numbers by stream, in the order of the query."""
+    """The header of a snapshot. Row numbers by stream, in the order of the query; those of the core."""
 
     library: str = field(validator=_str)
     query: dict[str, Any] = field(validator=_dict)
@@ -56,6 +57,8 @@ class Saved:
     """The numbers and names that it was made with, if it is."""
     disorder: dict[str, Any] | None = field(validator=validators.optional(_dict))
     """The reorder buffer, if there is one: see `disorder`."""
+    attached: dict[str, Any] | None = field(validator=validators.optional(_dict))
+    """What is attached to the streams, if anything is: see `attached`."""
 
 
 def was_auto(header: dict[str, Any]) -> bool:

@@ -14,9 +14,11 @@ from eddy.query.predicate import Call
 from eddy.query.query import Computed, Output, Query, Stream, changed
 from eddy.query.sql import arguments
 from eddy.query.windows import Unbounded, Window
+from eddy.snapshot import attaching
 
 # What snapshots of joins did not say before there were differences and aggregates.
 _ABSENT: dict[str, Any] = {"minus": {}, "group_by": [], "aggregates": [], "computed": [], "having": None}
+_ABSENT |= attaching.ABSENT
 
 
 def describe(query: Query) -> dict[str, Any]:
@@ -28,7 +30,11 @@ def describe(query: Query) -> dict[str, Any]:
     return {
         "sql": str(query),
         "functions": [
-            *(str(call) for predicate in query.predicates for call in _calls(predicate)),
+            *(
+                str(call)
+                for predicate in (*query.predicates, *attaching.conditions(query))
+                for call in _calls(predicate)
+            ),
             *(
                 str(call)
                 for output in (*query.computed, *query.group_by)
@@ -62,6 +68,7 @@ def describe(query: Query) -> dict[str, Any]:
         "group_by": [[output.name, *_place(output)] for output in query.group_by],
         "having": None if query.having is None else str(query.having),
         "aggregates": [[aggregate.name, str(aggregate)] for aggregate in query.aggregates],
+        **attaching.described(query),
     }
 
 
@@ -107,7 +114,7 @@ def rebuilt(saved: Mapping[str, Any], path: str) -> Query:
         parts = arguments(saved["sql"], streams, saved["cross"])
         # The text of a difference has the base first, wherever it was declared.
         parts["streams"] = {name: parts["streams"][name] for name in streams if name in parts["streams"]}
-        return Query(**parts)
+        return Query(**{**parts, **attaching.arguments_of(saved)})
     except EddyError as error:
         raise StateError(
             f"the query of the snapshot {path!r} cannot be read ({error}): "
@@ -167,6 +174,9 @@ def differences(
         for name, condition in mine["minus"].items():
             if condition != other["minus"].get(name):
                 yield f"only {who} subtracts {name} by {' AND '.join(condition)}"
+    yield from attaching.differences(
+        saved, given, keeper, lambda texts: _read({"where": texts, "streams": given["streams"]})
+    )
     if given["cross"] != saved["cross"]:
         yield f"cross is {given['cross']}, in {keeper} it is {saved['cross']}"
     if any(given[part] != saved[part] for part in ("select", "computed", "group_by", "aggregates", "having")):
@@ -177,6 +187,8 @@ def arranged(query: Query, saved: Mapping[str, Any], path: str) -> Query:
     """A query that says what the saved one does, in the words of that where they decide about its keys: one column of
     each stream stands for all that equal it, and which one that is, and the numbers of the keys, go by what comes
     first."""
+    if query.attachments and query.base is not None:  # the core is one stream, and has no keys
+        return query
     if query.minus:
         try:
             again = rebuilt(saved, path)
@@ -188,7 +200,7 @@ def arranged(query: Query, saved: Mapping[str, Any], path: str) -> Query:
     else:
         own = {str(predicate): predicate for predicate in query.predicates}
         predicates = tuple(own[p] if isinstance(p, str) else p for p in _read(saved))
-        classes, minus = key_classes(predicates, query.names)[0], ()
+        classes, minus = key_classes(predicates, query.core.names)[0], ()
     if minus == query.minus and list(map(str, classes)) == list(map(str, query.key_classes)):
         return query
     return changed(query, predicates=predicates, key_classes=classes, minus=minus)

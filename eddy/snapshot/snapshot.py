@@ -2,7 +2,8 @@
 
 Composites follow from the rows, so none is saved: after loading every key of every composite STAIR is a hole,
 and fills when it is asked for. So a snapshot is as large as the windows, loads as quickly as its rows can be
-appended, and may be loaded under another plan, other policies, and a later version of the library.
+appended, and may be loaded under another plan, other policies, and a later version of the library. (What attachments
+know of composites does not all follow, and is in it: see `attached`.)
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from eddy.migration.black_box import history
 from eddy.query.query import Query
 from eddy.query.windows import uses_time
 from eddy.router.executor import PlanExecutor
-from eddy.snapshot import disorder
-from eddy.snapshot.format import Path, SnapshotFile, damaged, opened, write
+from eddy.snapshot import attached, disorder
+from eddy.snapshot.format import Path, SnapshotFile, Table, damaged, opened, write
 from eddy.snapshot.header import BEFORE, OPTIONS, POLICIES, Saved, was_auto
 from eddy.snapshot.policy import is_auto, made_again, saved_options
 from eddy.snapshot.query import arranged, check_same, describe, rebuilt
@@ -41,7 +42,7 @@ def save(state: EngineState, path: Path) -> None:
     lowwater, executor, options = state.lowwater, state.executor, state.options
     saved = Saved(
         library=__version__,
-        query=describe(state.query),
+        query=describe(options.query),
         plan=str(state.plan),
         batch_size=options.batch_size,
         joins=options.joins,
@@ -67,10 +68,16 @@ def save(state: EngineState, path: Path) -> None:
         auto=is_auto(options.routing),
         options=saved_options(options.routing),
         disorder=disorder.describe(state.reorder),
+        attached=attached.describe(state),
     )
-    tables = [(schema_of(state.query, stream), batches_of(state, stream)) for stream in state.streams]
+    tables: list[Table] = [
+        (schema_of(state.query, stream), batches_of(state, stream)) for stream in state.streams
+    ]
     version = 1 if state.reorder is None else disorder.FORMAT
-    write(path, {"format": version, **asdict(saved)}, [*tables, *disorder.tables(state.reorder)])
+    if state.attached is not None:
+        version = attached.FORMAT
+    tables += [*attached.tables(state), *disorder.tables(state.reorder)]
+    write(path, {"format": version, **asdict(saved)}, tables)
 
 
 def load(path: Path, query: Query | None, options: dict[str, Any], make: Make) -> EngineState:
@@ -90,8 +97,9 @@ def load(path: Path, query: Query | None, options: dict[str, Any], make: Make) -
                 query = arranged(query, saved.query, file.path)
             else:
                 raise EddyError(f"query must be the eddy.Query of the snapshot, not {type(query).__name__}")
-            if not len(query.names) == len(saved.lows) == len(saved.nexts):
-                raise ValueError(f"it counts the rows of {len(saved.lows)} streams, not {len(query.names)}")
+            names = query.core.names
+            if not len(names) == len(saved.lows) == len(saved.nexts):
+                raise ValueError(f"it counts the rows of {len(saved.lows)} streams, not {len(names)}")
         made = {**own, **{name: value for name, value in options.items() if value is not None}}
         with file.reading():
             made.setdefault("lateness", disorder.allowed(saved.disorder))
@@ -101,9 +109,12 @@ def load(path: Path, query: Query | None, options: dict[str, Any], make: Make) -
             with file.reading():
                 made["routing"] = made_again(saved.options)
         state = make(query, made, stays, saved.first_row)
+        attached.check(state, saved.attached, file)
         state.steering.restore(saved.pins, saved.frozen)
         _restore(state, saved, file)
-        disorder.restore(state, saved.disorder, file)
+        first = len(state.query.names)
+        attached.restore(state, saved.attached, file, first)
+        disorder.restore(state, saved.disorder, file, first + attached.many(saved.attached))
     return state
 
 
@@ -136,7 +147,7 @@ def _restore(state: EngineState, saved: Saved, file: SnapshotFile) -> None:
     state.intake.loaded = any(
         stop > saved.first_row and not declared.static
         for stop, declared in zip(saved.nexts, state.query.streams.values(), strict=True)
-    )
+    ) or attached.loaded(saved.attached, state, saved.first_row)
     state.streams = [*streams]
     executor = state.executor = state.factory.executor(streams, state.feedback, state.plan, fresh=False)
     if state.output.signed:

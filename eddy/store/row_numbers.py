@@ -220,6 +220,11 @@ class RowNumbers:
         thin = self._thin.get(stream)
         return None if thin is None else thin.held(thin.low)
 
+    def held(self, stream: int, first: int) -> Array:
+        """The numbers of the stored rows from ``first`` on, live or not."""
+        thin = self._thin.get(stream)
+        return np.arange(first, self.counts[stream]) if thin is None else thin.held(first)
+
     def find(self, stream: int, row: int, payload: Payload) -> Found:
         """Where a row is, by its number in the stream; ``payload`` is that of the stream."""
         thin = self._thin.get(stream)

@@ -9,6 +9,7 @@ from attrs import frozen
 import eddy
 from policies import EagerStairs, Ghm, Gms, Gpt, HybMig, Jisc, Mns, MovingState, NoFeedback, ParallelTrack
 from tests import naive_attached
+from tests.attachments.restarts import a_restart, restarted
 from tests.cases import predicate, window
 
 KINDS = {
@@ -39,7 +40,7 @@ class Declared:
 @frozen
 class AttachedCase:
     """Plain values that print as code; ``steps`` are ("push", stream, rows), ("push_all", {stream: rows}), ("advance",
-    time), ("migrate", plan) and ("save",)."""
+    time), ("migrate", plan) and ("save", {option: value}, whether the query is given)."""
 
     streams: dict
     where: list
@@ -145,9 +146,11 @@ def attached_case(pick):
 def feed(pick, names, cores, timed):
     steps, time = [], 0
     for _ in range(pick.integer(1, 12)):
-        kind = pick.choice(["push", "push", "push", "push_all", "push_all", "migrate", "advance"])
+        kind = pick.choice(["push", "push", "push", "push_all", "push_all", "migrate", "advance", "save"])
         if kind == "migrate" and cores == 3:
             steps.append(("migrate", pick.choice(["(S0 S1) S2", "S0 (S1 S2)", "(S0 S2) S1"])))
+        elif kind == "save":
+            steps.append(a_restart(pick))
         elif kind == "advance" and timed:
             time += pick.integer(1, 4)
             steps.append(("advance", time))
@@ -267,6 +270,10 @@ def check(case):
             results = parts_of(engine.push_all(given, max_rows=case.max_rows))
         elif step[0] == "advance":
             results = [engine.advance(step[1])]
+        elif step[0] == "save":
+            policies = {name: case.options[name] for name in ("migration", "feedback")}
+            engine = restarted(engine, {**policies, **step[1]}, query_of(case) if step[2] else None)
+            results = []
         else:
             engine.migrate(step[1])
             results = []

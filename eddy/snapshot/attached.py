@@ -1,0 +1,297 @@
+"""What a snapshot keeps of attachments: rows of the attached streams, and what each stage knows beyond the rows.
+
+Rows are named by the numbers that they have in their streams, as everywhere in a file. An engine that is loaded stores
+them under other numbers where some were ruled out, or have left their windows and are held for those that may ask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import pyarrow as pa
+from attrs import frozen
+from numpy.typing import NDArray
+
+from eddy.attachments.kept import Kept
+from eddy.errors import EddyError
+from eddy.query.windows import uses_time
+from eddy.results.result import to_arrow
+from eddy.snapshot.format import SnapshotFile, Table, damaged
+from eddy.snapshot.rows import PIECE
+from eddy.state import EngineState
+from eddy.store.payload import Payload
+from eddy.values import arrow
+from eddy.values.conversion import convert
+from eddy.values.types import Array, Column
+
+if TYPE_CHECKING:
+    from eddy.attachments.output import AttachedOutput
+    from eddy.attachments.streams import AttachedStream, AttachedStreams
+
+FORMAT = 3
+"""A file that holds attachments: a library that knows nothing of them would lose their rows."""
+TABLES = 4
+"""Of each attachment: rows, times of live ones, what is known of composites, and of rows."""
+
+Int64s = NDArray[np.int64]
+
+
+def describe(state: EngineState) -> dict[str, Any] | None:
+    """All but the tables, as JSON can hold it; None where nothing is attached."""
+    if state.attached is None:
+        return None
+    lowwater = state.attached.lowwater
+    return {
+        "lows": lowwater.lows.tolist(),
+        "nexts": lowwater.counts.tolist(),
+        "changes": _output(state).changes,
+    }
+
+
+def many(saved: dict[str, Any] | None) -> int:
+    """How many tables a file has of them."""
+    return 0 if saved is None else TABLES * len(saved["lows"])
+
+
+def loaded(saved: dict[str, Any] | None, state: EngineState, first_row: int) -> bool:
+    """Whether a row had come of an attached stream that is not static."""
+    if saved is None or state.attached is None:
+        return False
+    streams = state.options.query.streams
+    return any(
+        stop > first_row and not streams[stream.name].static
+        for stop, stream in zip(saved["nexts"], state.attached.streams, strict=True)
+    )
+
+
+def _output(state: EngineState) -> AttachedOutput:
+    return cast("AttachedOutput", state.output)
+
+
+# -- numbers -----------------------------------------------------------------------------------------------------------
+
+
+@frozen(eq=False)
+class Numbering:
+    """The rows of a stream that are held, by their numbers in the store and in the stream."""
+
+    first: int
+    """The first of them in the store."""
+    numbers: Int64s
+    """Of each its number in the stream."""
+    stop: int
+    """The number in the stream of the row that is to come."""
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether both numbers are the same."""
+        return np.array_equal(self.numbers, np.arange(self.first, self.stop))
+
+    def in_stream(self, rows: Int64s) -> Int64s:
+        """Numbers in the stream of rows by those in the store; -1 stays, and what is not held is the first that is."""
+        every = np.append(self.numbers, self.stop)
+        return np.where(rows < 0, -1, every[np.clip(rows - self.first, 0, len(self.numbers))])
+
+    def in_store(self, rows: Int64s) -> Int64s:
+        """The other way round. A row that is not held is the next one that is."""
+        return np.where(rows < 0, -1, self.first + np.searchsorted(self.numbers, rows))
+
+
+def _core_numberings(state: EngineState) -> list[Numbering]:
+    """Those of the core's streams: of composites that live, all of whose rows do."""
+    own, whole = state.row_numbers, state.lowwater
+    lows, counts = own.lows.tolist(), whole.counts.tolist()
+    return [Numbering(lows[s], own.held(s, lows[s]), counts[s]) for s in range(len(state.query.names))]
+
+
+def _held(attached: AttachedStreams, firsts: Sequence[int]) -> list[Numbering]:
+    """Those of attached streams, from these rows of the store on."""
+    stops = attached.lowwater.counts.tolist()
+    return [Numbering(first, attached.row_numbers.held(s, first), stops[s]) for s, first in enumerate(firsts)]
+
+
+def _bounds(births: Int64s, numberings: Sequence[Numbering], translate: str) -> Int64s:
+    """What composites know from their birth, in other numbers; two numbers that nobody reads stay."""
+    if births.shape[1] == 2:
+        return births
+    translated = births.copy()
+    for s, numbering in enumerate(numberings):
+        for place in (2 * s, 2 * s + 1):
+            translated[:, place] = getattr(numbering, translate)(births[:, place])
+    return translated
+
+
+# -- saving ------------------------------------------------------------------------------------------------------------
+
+
+def tables(state: EngineState) -> list[Table]:
+    """For each attachment its rows, the times of the live ones, and what its stage knows of composites and rows."""
+    attached = state.attached
+    if attached is None:
+        return []
+    output, found = _output(state), list[Table]()
+    firsts = output.needed()
+    held = _held(attached, firsts)
+    every = [*_core_numberings(state), *held]
+    for number, (stream, stage) in enumerate(zip(attached.streams, output.stages, strict=True)):
+        kept = stage.kept(firsts[number])
+        timed = uses_time(state.options.query.streams[stream.name].window)
+        times = attached.lowwater.times(number) if timed else np.empty(0, np.int64)
+        found.append((_schema(stream), _rows(stream, held[number])))
+        found.append(_longs(["time"], times.reshape(-1, 1)))
+        rows = [numbering.in_stream(kept.rows[:, s]) for s, numbering in enumerate(every)]
+        chosen, births = held[number].in_stream(kept.chosen), _bounds(kept.births, held, "in_stream")
+        right = _bounds(kept.right_births, held, "in_stream")
+        composites = np.column_stack((*rows, kept.partners, chosen, births))
+        found.append(_longs(_composite_columns(state, births.shape[1]), composites))
+        found.append(_longs(_row_columns(births.shape[1]), np.column_stack((kept.right_partners, right))))
+    return found
+
+
+def _composite_columns(state: EngineState, births: int) -> list[str]:
+    rows = [f"row {name}" for name in state.options.query.names]
+    return [*rows, "partners", "chosen", *(f"birth {i}" for i in range(births))]
+
+
+def _row_columns(births: int) -> list[str]:
+    return ["partners", *(f"birth {i}" for i in range(births))]
+
+
+def _schema(stream: AttachedStream) -> pa.Schema:
+    values = [pa.field(f"value {name}", kind.arrow) for name, kind in stream.payload.columns.items()]
+    return pa.schema([pa.field("row", pa.int64()), *values])
+
+
+def _rows(stream: AttachedStream, held: Numbering) -> Iterator[pa.RecordBatch]:
+    schema, payload = _schema(stream), stream.payload
+    for start in range(0, len(held.numbers), PIECE):
+        numbers = held.numbers[start : start + PIECE]
+        rows = np.arange(held.first + start, held.first + start + len(numbers))
+        arrays = [to_arrow(payload.take(name, rows), kind) for name, kind in payload.columns.items()]
+        whole = pa.Table.from_arrays([arrow.from_numpy(numbers, None, pa.int64()), *arrays], schema=schema)
+        yield from whole.to_batches()
+
+
+def _longs(names: Sequence[str], values: Int64s) -> Table:
+    """A table of whole numbers, with these columns."""
+    schema = pa.schema([pa.field(name, pa.int64()) for name in names])
+
+    def pieces() -> Iterator[pa.RecordBatch]:
+        for start in range(0, len(values), PIECE):
+            piece = values[start : start + PIECE]
+            columns = [arrow.from_numpy(np.ascontiguousarray(column), None, pa.int64()) for column in piece.T]
+            yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+    return schema, pieces()
+
+
+# -- loading -----------------------------------------------------------------------------------------------------------
+
+
+def check(state: EngineState, saved: dict[str, Any] | None, file: SnapshotFile) -> None:
+    """Refuse to withdraw results that an engine had given for good, and the other way round."""
+    with file.reading():
+        if (saved is None) != (state.attached is None):
+            raise ValueError("its query has attachments, and it has no rows of theirs")
+        if saved is None or saved["changes"] == _output(state).changes:
+            return
+        found = bool(saved["changes"])
+    raise EddyError(
+        f"the snapshot {file.path!r} is of an engine with attachments that was made with retractions={found}: "
+        "leave retractions out, since what it has given is not known in another way"
+    )
+
+
+def restore(state: EngineState, saved: dict[str, Any] | None, file: SnapshotFile, first: int) -> None:
+    """Give a new engine, whose core is restored, the attached streams and stages; ``first`` is their first table."""
+    attached = state.attached
+    if attached is None or saved is None:
+        return
+    with file.reading():
+        lows, nexts, times = list(map(int, saved["lows"])), list(map(int, saved["nexts"])), dict[int, Array]()
+        if not len(lows) == len(nexts) == len(attached.streams):
+            raise ValueError(f"it has {len(lows)} attached streams, not {len(attached.streams)}")
+        held = []
+        for number, stream in enumerate(attached.streams):
+            table = first + TABLES * number
+            held.append(_bring(state, stream, lows[number], nexts[number], file, table))
+            if uses_time(state.options.query.streams[stream.name].window):
+                times[number] = _read(file, table + 1, ["time"])[:, 0]
+        attached.lowwater.restore(lows, nexts, times)
+        for number, (stream, numbering) in enumerate(zip(attached.streams, held, strict=True)):
+            if not numbering.is_plain:
+                attached.row_numbers.restore(
+                    number, stream.payload, numbering.first, numbering.numbers, lows[number]
+                )
+        attached.coming = attached.nothing()
+        kept = _kept(state, held, file, first)
+        firsts = [numbering.first for numbering in held]
+    _output(state).restore_stages(kept, firsts, state.streams, state.fetch)
+
+
+def _bring(
+    state: EngineState, stream: AttachedStream, low: int, stop: int, file: SnapshotFile, table: int
+) -> Numbering:
+    """Store the rows of a stream, so that its first live row has the same number in the stream and in the store."""
+    batches = list(file.batches(table, _schema(stream)))
+    numbers = np.concatenate([np.empty(0, np.int64), *(_column(batch, "row") for batch in batches)])
+    bounds = np.concatenate(([state.first_row - 1], numbers, [stop]))
+    if not state.first_row <= low <= stop or (np.diff(bounds) <= 0).any():
+        raise damaged(file.path, f"the rows of stream {stream.name} are out of order")
+    first = low - int(np.searchsorted(numbers, low))
+    stream.payload = Payload(stream.payload.columns, stream.payload.pool, first)
+    for batch in batches:
+        columns: dict[str, Column] = {}
+        for column, kind in stream.payload.columns.items():
+            told = f"stream {stream.name}, column {column!r}"
+            found = convert(told, kind, batch.column(f"value {column}"))
+            if kind.kind == "string":
+                found = state.intake.coded(stream.name, column, found)
+            columns[column] = found
+        stream.payload.append(columns, batch.num_rows)
+    return Numbering(first, numbers, stop)
+
+
+def _kept(state: EngineState, held: list[Numbering], file: SnapshotFile, first: int) -> list[Kept]:
+    """What each stage knew, in the numbers of the rows as they are stored now."""
+    every = [*_core_numberings(state), *held]
+    n, found = len(every), []
+    for number, stage in enumerate(_output(state).stages):
+        fresh = stage.kept(state.first_row)
+        width = fresh.births.shape[1]
+        table = first + TABLES * number
+        composites = _read(file, table + 2, _composite_columns(state, width))
+        right = _read(file, table + 3, _row_columns(width))
+        if len(right) not in (0, len(held[number].numbers)):
+            raise damaged(file.path, f"it tells of {len(right)} rows of an attached stream")
+        rows = np.empty((len(composites), n), np.int64)
+        for s, numbering in enumerate(every):
+            rows[:, s] = numbering.in_store(composites[:, s])
+            if not np.array_equal(numbering.in_stream(rows[:, s]), composites[:, s]):
+                raise damaged(file.path, "a composite has rows that are not there")
+        found.append(
+            Kept(
+                rows,
+                composites[:, n],
+                held[number].in_store(composites[:, n + 1]),
+                _bounds(np.ascontiguousarray(composites[:, n + 2 :]), held, "in_store"),
+                right[:, 0],
+                _bounds(np.ascontiguousarray(right[:, 1:]), held, "in_store"),
+            )
+        )
+    return found
+
+
+def _read(file: SnapshotFile, table: int, names: list[str]) -> Int64s:
+    """A table of whole numbers: [lines, columns]."""
+    schema = pa.schema([pa.field(name, pa.int64()) for name in names])
+    found = [np.empty((0, len(names)), np.int64)]
+    for batch in file.batches(table, schema):
+        found.append(np.column_stack([_column(batch, name) for name in names]))
+    return np.concatenate(found)
+
+
+def _column(batch: pa.RecordBatch, name: str) -> Int64s:
+    return np.require(arrow.to_numpy(batch.column(name), np.dtype(np.int64)), np.int64, ["C", "A", "W"])
