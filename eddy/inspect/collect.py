@@ -34,6 +34,18 @@ def statistics_of(state: EngineState, at: NDArray[np.int64] | None = None) -> St
         )
         for i, s in enumerate(state.streams)
     )
+    if state.attached is not None:
+        k, (nexts, firsts) = len(streams), (state.attached.lowwater.counts, state.attached.lowwater.lows)
+        streams += tuple(
+            StreamStatistics(
+                s.name,
+                int(nexts[i]) - state.first_row,
+                int(nexts[i] - firsts[i]),
+                s.nbytes,
+                *_disorder(state, k + i),
+            )
+            for i, s in enumerate(state.attached.streams)
+        )
     if state.executor.shards:
         parts = [statistics_of(shard.state, shard.lows(at)) for shard in state.executor.shards]
         stairs, feedback = together(parts)

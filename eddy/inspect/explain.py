@@ -56,6 +56,9 @@ def explain(
         lines += [f"  {_stream(query, streams[name])}" for name in query.names]
     else:
         _node(query, plan, streams, stairs, "", "", lines)
+    for one in query.attachments:
+        lines.append(f"{one}")
+        lines.append(f"   {_stream(query, streams[one.stream])}")
     lines += steps
     if statistics.feedback is not None:
         lines += _edges(statistics.feedback.edges)

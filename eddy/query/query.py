@@ -197,7 +197,7 @@ class Query:
             clock=clock,
         )
         if attached:
-            object.__setattr__(self, "core", _core(self, core))
+            object.__setattr__(self, "core", _core(self, {name: declared[name] for name in core}))
         self._warn_of_losses()
         if not self.core.connected(self.core.names) and not cross:
             raise QueryError(_unconnected(self.core))

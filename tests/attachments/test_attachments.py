@@ -1,11 +1,13 @@
 """Any attachments of any core, in any windows, under any plan changes, against the oracle."""
 
+from collections import Counter
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import eddy
-from tests.attachments.cases import attached_case, check, query_of
+from tests.attachments.cases import KINDS, attached_case, check, query_of, signed_rows
 from tests.strategies import Drawn, Pick
 
 
@@ -30,6 +32,30 @@ def test_forty_cases_by_seed(seed):
 def test_what_is_past_meets_rows_that_are_gone(seed):
     """Rows of a full join that ended without a partner are matched with all that lived while they did."""
     check(attached_case(Pick(seed)))
+
+
+@pytest.mark.parametrize("kind", ["left", "semi", "anti", "full"])
+@pytest.mark.parametrize("seed", range(5))
+def test_windows_that_follow_from_conditions_lose_nothing(kind, seed):
+    """Streams without a window keep their rows as long as a condition on times says; the results are the same, and
+    composites without a partner are given as soon as none can come."""
+    pick = Pick(seed)
+    rows = {name: sorted((pick.integer(0, 60), pick.integer(0, 2)) for _ in range(25)) for name in "AB"}
+    given = {}
+    for window in (eddy.Unbounded(), None):
+        streams = {
+            name: eddy.Stream({"ts": "int64", "k": "int64"}, **({} if window is None else {"window": window}))
+            for name in "AB"
+        }
+        join = KINDS[kind]("B", "B.k = A.k AND B.ts BETWEEN A.ts - 1 AND A.ts + 3")
+        engine = eddy.Eddy(eddy.Query(streams, attach=join), lateness=0, plan="A")
+        feed = {name: {"ts": [t for t, _ in rows[name]], "k": [k for _, k in rows[name]]} for name in "AB"}
+        parts = [engine.push_all(feed), engine.advance(1000), engine.close()]
+        given[window is None] = [signed_rows([part]) for part in parts]
+        assert len(engine.statistics().streams) == 2
+    assert sum(given[True], Counter()) == sum(given[False], Counter())
+    assert not given[True][2]
+    assert kind == "semi" or given[False][2]
 
 
 def without_inner_joins(seed):
