@@ -73,6 +73,7 @@ def found_in_cells(case, query, partitioning, pick):
     return found
 
 
+@pytest.mark.filterwarnings("ignore::eddy.LossyWindow")
 @given(st.integers(2, 6), st.data())
 @settings(max_examples=settings().max_examples * 2)
 def test_cells_give_together_what_the_oracle_gives(cells, data):
