@@ -43,7 +43,7 @@ from stairs.kernel import kernel, part
 UNKNOWN = -2
 """In the place of a number of partners: it came or went at this event."""
 BORN = -3
-"""The same of a composite that came, and of which it is open whether it has a partner: the row of the event comes last."""
+"""The same of a composite that came, where the row of the event, which comes last, may yet be its partner."""
 
 
 @part
