@@ -24,6 +24,8 @@ PAGES = {
     ROOT / "docs" / "routing.md": RESULTS.with_name("results_routing.json"),
     ROOT / "docs" / "scaling.md": RESULTS.with_name("results_scaling.json"),
     ROOT / "docs" / "operators.md": RESULTS.with_name("results_bands.json"),
+    ROOT / "docs" / "nexmark.md": RESULTS.with_name("results_nexmark.json"),
+    ROOT / "docs" / "tpch.md": RESULTS.with_name("results_tpch.json"),
     ROOT / "docs" / "spark.md": RESULTS.with_name("results_spark.json"),
 }
 """Pages with figures, and the results that these are from."""

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from eddy.engine.stair import StairView
     from eddy.errors import (
         BatchError,
+        CheckpointWarning,
         EddyError,
         LossyWindow,
         OrderError,
@@ -38,11 +39,19 @@ if TYPE_CHECKING:
     )
     from eddy.query.function import function
     from eddy.query.own_aggregate import Aggregate
+    from eddy.query.own_function import aggregate_function
     from eddy.query.predicate import predicate
     from eddy.query.query import Query, Stream
     from eddy.query.sql import sql
     from eddy.query.windows import Range, Rows, Sliding, Tumbling, Unbounded
     from eddy.results.result import Result
+    from eddy.running.arun import arun
+    from eddy.running.outcome import Outcome, Progress
+    from eddy.running.run import run
+    from eddy.sinks.base import Sink
+    from eddy.sinks.sink import sink
+    from eddy.sources.base import Source
+    from eddy.sources.source import source
     from eddy.statistics import (
         EdgeStatistics,
         FeedbackStatistics,
@@ -72,6 +81,7 @@ __all__ = [
     "AsofJoin",
     "BatchError",
     "Boxes",
+    "CheckpointWarning",
     "Decision",
     "Eddy",
     "EddyError",
@@ -86,9 +96,11 @@ __all__ = [
     "LossyWindow",
     "MigrationStatistics",
     "OrderError",
+    "Outcome",
     "PlanError",
     "PolicyError",
     "PolicyWarning",
+    "Progress",
     "Query",
     "QueryError",
     "Range",
@@ -96,7 +108,9 @@ __all__ = [
     "RightJoin",
     "Rows",
     "SemiJoin",
+    "Sink",
     "Sliding",
+    "Source",
     "StairStatistics",
     "StairView",
     "StateError",
@@ -106,9 +120,14 @@ __all__ = [
     "TrackStatistics",
     "Tumbling",
     "Unbounded",
+    "aggregate_function",
+    "arun",
     "compile_kernels",
     "function",
     "predicate",
+    "run",
+    "sink",
+    "source",
     "sql",
 ]
 
@@ -127,8 +146,12 @@ _HOMES = {
     "Explanation": "inspect.explanation",
     "Query": "query.query",
     "Result": "results.result",
+    **{"Outcome": "running.outcome", "Progress": "running.outcome"},
+    **{"Sink": "sinks.base", "Source": "sources.base", "arun": "running.arun", "run": "running.run"},
+    **{"sink": "sinks.sink", "source": "sources.source"},
     "StairView": "engine.stair",
     "Stream": "query.query",
+    "aggregate_function": "query.own_function",
     "compile_kernels": "compiling",
     "function": "query.function",
     "predicate": "query.predicate",

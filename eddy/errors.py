@@ -41,6 +41,10 @@ class LossyWindow(UserWarning):
     """A window is shorter than what the predicates allow: results are lost that the one it names would give."""
 
 
+class CheckpointWarning(UserWarning):
+    """The newest checkpoint of a run cannot be read: the one before it is used."""
+
+
 class PolicyWarning(RuntimeWarning):
     """A migration or feedback policy raised an error in the middle of a batch, which is whole all the same. The next
     push raises it as `PolicyError`; but there need not be one."""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from eddy.access import Access
 
 if TYPE_CHECKING:
-    from eddy.attachments.streams import AttachedStream, AttachedStreams
+    from eddy.attachments.streams import AttachedStreams
     from eddy.engine.drawing import Drawing
     from eddy.engine.factory import Factory
     from eddy.engine.fast_path import FastPath
@@ -38,13 +38,10 @@ if TYPE_CHECKING:
     from eddy.steering.sampling import Sampler
     from eddy.steering.steering import Steering
     from eddy.store.row_numbers import RowNumbers
-    from eddy.store.stream import StoredStream
+    from eddy.store.stream import HeldStream, StoredStream
     from eddy.values.strings import StringPool
     from eddy.values.types import Column
     from policies import Feedback, Migration, Routing
-
-
-Kept = "StoredStream | AttachedStream"
 
 
 @frozen
@@ -140,7 +137,7 @@ class EngineState:
         """The strings of all columns."""
         return self.factory.pool
 
-    def kept_from(self) -> tuple[Sequence[Kept], list[int]]:
+    def kept_from(self) -> tuple[Sequence[HeldStream], list[int]]:
         """All streams, by their numbers, and the first row of each that is live or that somebody may ask for."""
         lows: list[int] = self.row_numbers.lows.tolist()
         if self.attached is None:
@@ -154,5 +151,5 @@ class EngineState:
     def stored_values(self, stream: str, columns: Sequence[str], rows: NDArray[np.int64]) -> list[Column]:
         """The values of some columns for rows that are stored here, by their numbers here."""
         if self.attached is not None:
-            return self.output.reader(self.streams).columns(stream, columns, rows)
+            return self.attached.reader(self.streams).columns(stream, columns, rows)
         return self.streams[self.query.names.index(stream)].payload.take_all(columns, rows)

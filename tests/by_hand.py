@@ -9,7 +9,7 @@ import pytest
 import eddy
 from eddy.inspect.stair_names import key_columns, stair_ids
 from policies import NoFeedback
-from tests.forms import moment
+from tests.kinds import pythonics
 
 
 def views(engine):
@@ -33,10 +33,10 @@ def some_keys(pick, book, view, count):
     for column in view.key:
         name, _, column = column.partition(".")
         place = list(book.case.streams[name].columns).index(column)
-        timed = book.case.streams[name].columns[column].startswith("timestamp")
+        kind = book.case.streams[name].columns[column]
         values = [row[place] for row in book.rows.get(name, ())] or [None]
         chosen = [pick.choice(values) for _ in range(count)]
-        columns.append([moment(value) if timed and value is not None else value for value in chosen])
+        columns.append(pythonics(chosen, kind))
     return columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
 
 

@@ -16,8 +16,8 @@ from attrs import define, field
 import eddy
 from tests import by_hand
 from tests.cases import Case, batch, expected, make_engine, selected, step_events, thrifty
-from tests.forms import moment, zone
 from tests.inside import Inside
+from tests.kinds import moment, pythonic, special, zone
 
 
 @define
@@ -42,10 +42,7 @@ class Book:
             known.append(row)
             self.count += 1
             for (column, kind), value in zip(stream.columns.items(), row, strict=True):
-                timed = kind.startswith("timestamp") and value is not None
-                self.shown[f"{name}.{column}"].append(
-                    plain(moment(value, zone(kind) is not None) if timed else value)
-                )
+                self.shown[f"{name}.{column}"].append(plain(pythonic(value, kind)))
                 if column == stream.time:
                     self.now = max(self.now, value)
 
@@ -183,7 +180,7 @@ def sample(stream, now):
     return {
         column: [moment(now, zone(kind) is not None) if kind.startswith("timestamp") else now] * 2
         if column == stream.time
-        else [moment(0, zone(kind) is not None) if kind.startswith("timestamp") else values.get(kind, 1)] * 2
+        else [pythonic(0, kind) if special(kind) else values.get(kind, 1)] * 2
         for column, kind in stream.columns.items()
     }
 
@@ -239,7 +236,7 @@ def ragged(good, stream, now):
 def wrong_type(good, stream, now):
     """A column has values of another type."""
     column = list(good)[-1]
-    good[column] = [1, 2] if stream.columns[column] == "string" else ["one", "two"]
+    good[column] = [1.5, 2.25] if stream.columns[column] in ("string", "binary") else ["one", "two"]
     return good
 
 

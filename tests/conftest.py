@@ -43,7 +43,10 @@ def own_thresholds(monkeypatch):
 
 ON_SPARK = {
     "tests/demo/test_flights.py",
-    *(f"tests/spark/test_{name}.py" for name in "daemon errors join packed restart stream timeless".split()),
+    *(
+        f"tests/spark/test_{name}.py"
+        for name in "attached daemon errors join packed restart stream timeless".split()
+    ),
 }
 """The modules whose tests share one Spark session. Where tests run side by side they stay in one process."""
 

@@ -23,7 +23,7 @@ INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uin
 
 def stream_of(time: str | None = None, strict: bool = False, **columns: str) -> Any:
     kinds = {name: column_type(kind) for name, kind in columns.items()}
-    return SimpleNamespace(columns=kinds, time=time, strict=strict)
+    return SimpleNamespace(columns=kinds, time=time, strict=strict, parse=False)
 
 
 def one(kind: str, values: Any) -> Column:

@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-import datetime
-
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 
-EPOCH = datetime.datetime(1970, 1, 1)
+from tests import kinds
+from tests.kinds import EPOCH, moment, pythonics, special, zone
 
-
-def moment(seconds, zoned=False):
-    """Seconds since 1970 as a datetime, of UTC if it is to have a zone."""
-    found = EPOCH + datetime.timedelta(seconds=seconds)
-    return found.replace(tzinfo=datetime.timezone.utc) if zoned else found
+__all__ = ["AS", "EPOCH", "formed", "moment", "moments", "unit", "zone"]
 
 
 def unit(kind):
     """The unit of a timestamp type: "us" for "timestamp[us, UTC]"."""
     return kind.partition("[")[2].rstrip("]").partition(",")[0] or "us"
-
-
-def zone(kind):
-    """The zone of a timestamp type, or None."""
-    return kind.rstrip("]").partition(", ")[2] or None
 
 
 def moments(values, kind):
@@ -36,11 +26,13 @@ def moments(values, kind):
 
 def as_list(values, kind):
     """Plain Python values; times are datetimes."""
-    return moments(values, kind) if kind.startswith("timestamp") else values
+    return pythonics(values, kind)
 
 
 def as_numpy(values, kind):
     """An array of the column's own type, masked where there are NULLs; strings stay a list."""
+    if special(kind) and not kind.startswith("timestamp"):
+        return kinds.as_numpy(values, kind)
     if kind == "string":
         return values
     fill = [0 if value is None else value for value in values]
@@ -54,6 +46,8 @@ def as_numpy(values, kind):
 
 def as_arrow(values, kind):
     """An Arrow array of the column's own type; times with a zone are in another one than the column's."""
+    if special(kind) and not kind.startswith("timestamp"):
+        return kinds.as_arrow(values, kind)
     if kind.startswith("timestamp"):
         there = "America/New_York" if zone(kind) is not None else None
         return pa.array(moments(values, kind), pa.timestamp(unit(kind), there))
@@ -90,6 +84,8 @@ def as_fixed(values, kind):
 
 def as_pandas(values, kind):
     """A pandas Series: of numpy's types, of pandas' own where there are NULLs, and of objects for floats then."""
+    if special(kind) and not kind.startswith("timestamp"):
+        return kinds.as_pandas(values, kind)
     if kind.startswith("timestamp"):
         times = np.array([np.datetime64("NaT") if v is None else v for v in values], "datetime64[s]")
         series = pd.Series(times.astype("datetime64[ns]"))
@@ -105,6 +101,8 @@ def as_pandas(values, kind):
 
 def as_polars(values, kind):
     """A polars Series of the column's own type; seconds become milliseconds."""
+    if special(kind) and not kind.startswith("timestamp"):
+        return kinds.as_polars(values, kind)
     if kind.startswith("timestamp"):
         of = pl.Datetime({"s": "ms"}.get(unit(kind), unit(kind)), "UTC" if zone(kind) else None)
         return pl.Series(moments(values, kind), dtype=of)

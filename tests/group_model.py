@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from eddy.values.types import Column
+from tests import naive
 
 ALL = object()
 """The argument of COUNT(*)."""
@@ -71,7 +72,18 @@ def median(values):
     return rounded((Fraction(lower) + Fraction(upper)) / 2)
 
 
+def variance(values, less):
+    """VAR_POP and VAR_SAMP, infinite beyond all; NULL of too few values."""
+    try:
+        return naive.deviation(values, less)
+    except OverflowError:
+        return math.inf
+
+
 FUNCTIONS = {
+    "VAR_POP": lambda values: variance(values, 0),
+    "VAR_SAMP": lambda values: variance(values, 1),
+    "STDDEV_SAMP": lambda values: naive.root(variance(values, 1)),
     "SUM": total,
     "AVG": mean,
     "MIN": lambda values: ordered(values)[0],

@@ -347,6 +347,64 @@ AGGREGATES = {
 }
 
 
+def deviation(values, less):
+    """The variance, rounded once, of which ``less`` is taken from the count; NULL of too few values."""
+    if len(values) <= less:
+        return None
+    if any(isinstance(value, float) and not math.isfinite(value) for value in values):
+        return math.nan
+    exact = [Fraction(value) for value in values]
+    middle = sum(exact) / len(exact)
+    return float(sum((value - middle) ** 2 for value in exact) / (len(exact) - less))
+
+
+def root(value):
+    """The square root of a number or of NULL."""
+    return None if value is None else math.sqrt(value)
+
+
+def between(values, share):
+    """The exact number at a share of the values, rounded once."""
+    place = share * (len(values) - 1)
+    lower, upper = ascending(values)[math.floor(place)], ascending(values)[math.ceil(place)]
+    rest = place - math.floor(place)
+    if rest == 0 or lower == upper:
+        return float(lower)
+    if isinstance(lower, float) and not (math.isfinite(lower) and math.isfinite(upper)):
+        return lower + upper
+    return float(Fraction(lower) * (1 - rest) + Fraction(upper) * rest)
+
+
+SHARES = {"QUANTILE_CONT": "0.3", "QUANTILE_DISC": "0.7"}
+"""Of which quantile the oracle knows the value."""
+MORE = {
+    "VAR_SAMP": lambda values: deviation(values, 1),
+    "VAR_POP": lambda values: deviation(values, 0),
+    "STDDEV_SAMP": lambda values: root(deviation(values, 1)),
+    "STDDEV_POP": lambda values: root(deviation(values, 0)),
+    "BOOL_AND": all,
+    "BOOL_OR": any,
+    "QUANTILE_CONT": lambda values: between(values, Fraction(SHARES["QUANTILE_CONT"])),
+    "QUANTILE_DISC": lambda values: ascending(values)[
+        max(math.ceil(Fraction(SHARES["QUANTILE_DISC"]) * len(values)) - 1, 0)
+    ],
+}
+
+
+def joined(known):
+    """The first and the last three texts."""
+    return ",".join(known[:3] + known[-3:]) or None
+
+
+IN_ORDER = {
+    "FIRST": lambda values: values[0],
+    "LAST": lambda values: values[-1],
+    "ARRAY_AGG": lambda values: tuple(map(plain, values)),
+    "Joined": lambda values: joined([str(value) for value in values if value is not None]),
+}
+"""Of the values of all results, NULL among them, in the order of their latest events, then of the second latest, ..."""
+
+
 DISTINCT = {f"{name} DISTINCT": AGGREGATES[name] for name in ("COUNT", "SUM", "AVG", "MEDIAN")}
 """Of each value of a group once."""
 
@@ -387,20 +445,28 @@ def aggregates(streams, where, events, outputs, group_by=(), minus=(), limit=Non
     keys = [evaluator(tree, streams) for tree in group_by]
     columns = [(f, [evaluator(tree, streams) for tree in trees or [("lit", 1)]]) for f, *trees in outputs]
 
+    outer = [name for name in streams if name not in {stream for stream, _ in minus}]
+    whens = {name: [place for place, (of, _) in enumerate(events) if of == name] for name in outer}
+
     def group(bound):
         return tuple(plain(key(bound)) for key in keys)
 
+    def latest(numbers):
+        return sorted((whens[name][row] for name, row in zip(outer, numbers, strict=True)), reverse=True)
+
     def output(function, arguments, members):
         rows = [tuple(argument(bound) for argument in arguments) for bound in members]
+        if function in IN_ORDER:
+            return plain(IN_ORDER[function]([row[0] for row in rows])) if rows else None
         values = [row if len(row) > 1 else row[0] for row in rows if None not in row]
         if function in DISTINCT:
             values = sorted(set(values))
-        known = {**AGGREGATES, **OWN, **DISTINCT}
+        known = {**AGGREGATES, **MORE, **OWN, **DISTINCT}
         return plain(known[function](values)) if values or "COUNT" in function else None
 
     def table(results):
         groups = {} if group_by else {(): []}
-        for bound in results.values():
+        for bound in (results[numbers] for numbers in sorted(results, key=latest)):
             groups.setdefault(group(bound), []).append(bound)
         return {
             key: (*key, *[output(*column, members) for column in columns]) for key, members in groups.items()

@@ -13,9 +13,9 @@ from attrs import field, frozen
 import eddy
 from tests import naive
 from tests.cases import Case, bracket, inner, predicate, selected, step_events, window
-from tests.forms import moment
 from tests.inside import engine_from
-from tests.own_aggregates import OWN
+from tests.kinds import pythonic
+from tests.own_aggregates import OWN, OWN_FUNCTIONS
 
 
 @frozen
@@ -42,6 +42,10 @@ class OperatorCase(Case):
         return next(name for name in self.streams if name not in inner) if self.minus else None
 
 
+ONE_OF_THE_VALUES = ("MIN", "MAX", "QUANTILE_DISC", "FIRST", "LAST")
+"""Aggregates that show a value as it came."""
+
+
 # How a case is told to the library
 
 
@@ -57,11 +61,15 @@ def columns_of(item):
 
 def call(function, item):
     """An aggregate as SQL."""
+    if function in naive.SHARES:
+        return f"{function}({item}, {naive.SHARES[function]})"
     return f"{function}({item or '*'})"
 
 
 def computed(function, item):
     """An aggregate as `eddy.Query` takes it: SQL, or the user's own."""
+    if function in OWN_FUNCTIONS:
+        return OWN_FUNCTIONS[function].of(item)
     return OWN[function](*item.split(", ")) if function in OWN else call(function, item)
 
 
@@ -115,7 +123,9 @@ def through_sql(case):
     chosen += [f"{call(function, item)} AS {name}" for name, function, item in case.aggregates]
     grouped = f" GROUP BY {', '.join(case.group_by)}" if case.group_by else ""
     return eddy.sql(
-        f"SELECT {', '.join(chosen)} FROM {sources}{where}{grouped}", schemas, aggregates=OWN.values()
+        f"SELECT {', '.join(chosen)} FROM {sources}{where}{grouped}",
+        schemas,
+        aggregates=[*OWN.values(), *OWN_FUNCTIONS.values()],
     )
 
 
@@ -134,10 +144,14 @@ def make_engine(case, **options):
 # What the oracle sees
 
 
-def timed(case, item):
-    """Whether a column holds timestamps, which are seconds to the oracle."""
+OF_A_KIND = (*ONE_OF_THE_VALUES, "SUM")
+"""Aggregates whose values are of the type of what they are of, where that is no number."""
+
+
+def kind_of(case, item):
+    """The type of a column, of which the oracle may have whole numbers."""
     stream, column = item.split(".")
-    return case.streams[stream].columns[column].startswith("timestamp")
+    return case.streams[stream].columns[column]
 
 
 def changelog(case, events, limit=None):
@@ -146,23 +160,15 @@ def changelog(case, events, limit=None):
         outputs = [(function, *columns_of(item)) for _, function, item in case.aggregates]
         groups = [column_of(item) for item in case.group_by]
         found = naive.aggregates(case.streams, case.where, events, outputs, groups, case.minus, limit)
-        stamps = [timed(case, item) for item in case.group_by]
-        stamps += [f in ("MIN", "MAX") and timed(case, item) for _, f, item in case.aggregates]
-        return [[(sign, instants(row, stamps)) for sign, row in event] for event in found]
+        kinds = [kind_of(case, item) for item in case.group_by]
+        kinds += [kind_of(case, item) if f in OF_A_KIND else "int64" for _, f, item in case.aggregates]
+        return [[(sign, tuple(map(pythonic, row, kinds))) for sign, row in event] for event in found]
     found = naive.signed(case.streams, case.where, events, case.minus, limit)
     if not case.minus:
         return found
     place = list(case.streams).index(case.base)
     blank = (-1,) * len(case.streams)
     return [[(sign, (*blank[:place], row, *blank[place + 1 :])) for sign, (row,) in event] for event in found]
-
-
-def instants(row, stamps):
-    """The row with datetimes in place of seconds."""
-    return tuple(
-        moment(value) if stamp and value is not None else value
-        for value, stamp in zip(row, stamps, strict=True)
-    )
 
 
 def expected(case, limit=None):

@@ -69,6 +69,8 @@ def values(case, result):
 
 def same(value):
     """A value that compares: all NaN are one, and -0.0 is 0.0, but True is not 1, nor is 1.0."""
+    if isinstance(value, (list, tuple)):
+        return tuple(map(same, value))
     return plain(value + 0.0) if isinstance(value, float) else (type(value).__name__ == "bool", value)
 
 

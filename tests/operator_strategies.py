@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from policies import Cheapest, EagerStairs, Ghm, Gms, Gpt, Jisc, MovingState
 from tests import queries
 from tests.cases import ANY_TECHNIQUE, S
-from tests.operator_cases import OperatorCase, expected
+from tests.naive import IN_ORDER, MORE
+from tests.operator_cases import ONE_OF_THE_VALUES, OperatorCase, expected
 from tests.own_aggregates import OWN
 from tests.queries import Made, Spec
 from tests.strategies import FIRST_ROWS, PACES, SIZES, Pick, plan, steps
@@ -26,7 +27,7 @@ REORDERING = [
 ]
 """Every technique that can reorder set differences."""
 
-FUNCTIONS = ["COUNT", "SUM", "AVG", "MIN", "MAX", "MEDIAN", *OWN]
+FUNCTIONS = ["COUNT", "SUM", "AVG", "MIN", "MAX", "MEDIAN", *OWN, *MORE, *IN_ORDER]
 
 
 def difference_query(pick, count, sparse=False):
@@ -92,13 +93,18 @@ def join_query(pick, count, sparse=False):
     return evolve(made, streams=streams)
 
 
-def aggregation(pick, made, readable):
-    """Columns to group by, and aggregates, of the streams that may be read."""
+LISTS = ("ARRAY_AGG", "Joined")
+"""Aggregates that cost what a group is long at every event: for small cases."""
+
+
+def aggregation(pick, made, readable, lists):
+    """Columns to group by, and aggregates, of the streams that may be read; ``lists``: with those of whole groups."""
     specs = {f"{name}.{a}": spec for name in readable for a, spec in made.specs[name].items()}
-    groups = pick.some(list(specs))[: pick.integer(1, 2)] if pick.chance(75) else []
+    comparable = [item for item, spec in specs.items() if spec.family != "opaque"]
+    groups = pick.some(comparable)[: pick.integer(1, 2)] if comparable and pick.chance(75) else []
     computed = []
     for place in range(pick.integer(1, 4)):
-        function = pick.choice(FUNCTIONS)
+        function = pick.choice([one for one in FUNCTIONS if lists or one not in LISTS])
         fitting = [item for item, spec in specs.items() if computable(function, spec)]
         item = None if not fitting or (function == "COUNT" and pick.chance(50)) else pick.choice(fitting)
         if function == "Weighted" and item is not None:
@@ -111,9 +117,15 @@ def computable(function, spec):
     """Whether the function can be taken of a column, and, of whole numbers, is sure to fit."""
     if function in ("Variance", "Weighted", "BitOr"):
         return spec.family in ("int", "sparse", "bool") and spec.type != "uint64"
-    if function == "COUNT" or spec.family not in ("time", "string"):
+    if function.startswith("BOOL"):
+        return spec.type == "bool"
+    if function == "COUNT" or spec.family not in ("string", *queries.SPECIAL, "time"):
         return True
-    return spec.family == "time" and function in ("MIN", "MAX")
+    if function == "SUM":
+        return spec.family in ("money", "span")
+    if spec.family == "string":
+        return function in ("ARRAY_AGG", "Joined", *ONE_OF_THE_VALUES)
+    return spec.family not in ("uuid", "binary", "opaque") and function in ONE_OF_THE_VALUES
 
 
 def subtraction_plan(pick, base, subtracted):
@@ -162,7 +174,9 @@ def make(pick, count, events, sizes, operators, limit, sparse=False, **odds):
             return plan(pick, list(made.streams))
         return subtraction_plan(pick, readable[0], subtracted)
 
-    group_by, computed = aggregation(pick, made, readable) if "aggregates" in operators else ((), ())
+    group_by, computed = (
+        aggregation(pick, made, readable, limit <= 12_000) if "aggregates" in operators else ((), ())
+    )
     case = OperatorCase(
         made.streams,
         made.where,

@@ -94,7 +94,14 @@ class Share(eddy.Aggregate):
         return self.above / self.n
 
 
+def joined(values):
+    """The first and the last three values that are not NULL, in order."""
+    known = [str(value) for value in values.to_pylist() if value is not None]
+    return ",".join(known[:3] + known[-3:]) or None
+
+
 OWN = {kind.__name__: kind for kind in (Variance, Weighted, BitOr, Share)}
+OWN_FUNCTIONS = {"Joined": eddy.aggregate_function(joined, type="string", name="Joined")}
 
 STREAMS = {
     "A": eddy.Stream({"k": "int64", "g": "string"}),

@@ -49,15 +49,26 @@ TYPES = {
     "big": list(BIG),
     "sparse": ["int64", "int64", "int32", "uint64", "int16"],
     "time": ["timestamp[s]", "timestamp[ms]", "timestamp[us]", "timestamp[ns]"],
+    "day": ["date"],
+    "clock": ["time[s]", "time[ms]", "time[us]", "time[ns]"],
+    "span": ["duration[s]", "duration[ms]", "duration[us]", "duration[ns]"],
+    "money": ["decimal(10, 2)", "decimal(5, 3)", "decimal(18, 4)"],
+    "uuid": ["uuid"],
+    "binary": ["binary"],
 }
+SPECIAL = ("day", "clock", "span", "money", "uuid", "binary")
+"""Families of which the oracle has whole numbers (`tests.kinds`)."""
 FAMILIES = (
     ["int"] * 8
     + ["number"] * 4
     + ["float"] * 2
     + ["string"] * 4
     + ["bool", "big", "big", "time", "colliding"]
+    + ["day", "day", "money", "money", "clock", "span", "uuid", "binary"]
 )
 TIMES = {"ts", "at"}
+NOTES = [("string", "string")] * 3 + [("opaque", "decimal(30, 3)"), ("uuid", "uuid"), ("binary", "binary")]
+"""What is carried, by family and type; the first is opaque to the engine."""
 NUMERIC = ("int", "number", "float", "sparse")
 
 
@@ -166,7 +177,7 @@ def single(pick, reference, spec):
         )
     if spec.family == "bool":
         return ("=", reference, lit(True))
-    if spec.family == "time":
+    if spec.family == "time" or spec.family in SPECIAL:
         return ("=", reference, reference)
     if spec.family in ("big", "colliding"):
         return ("!=", reference, lit(2))
@@ -300,7 +311,8 @@ def make(pick, count, sparse=False, bounded=False):
     ]
     for name in names:
         if pick.chance(30):  # no predicate reads it
-            specs[name]["note"] = Spec("string", "string", pick.choice([3, 1000]), nulls)
+            family, kind = pick.choice(NOTES)
+            specs[name]["note"] = Spec(family, kind, pick.choice([3, 1000]), nulls)
     most = 60 if sparse else {2: 40, 3: 20, 4: 12, 5: 10, 6: 8}[count]
     streams = {}
     for name in names:

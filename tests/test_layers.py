@@ -15,8 +15,9 @@ ALLOWED = {"stairs": set(), "policies": {"stairs"}, "eddy": {"stairs", "policies
 
 ROOMS = {
     "eddy": (
-        "values query plan intake reorder store tracks feedback router difference aggregate results migration boxes "
-        "steering inspect partition fast threads snapshot engine printed spark demo"
+        "values query plan intake reorder store tracks feedback router difference aggregate results attachments "
+        "migration boxes steering inspect partition fast threads snapshot engine printed spark demo sources sinks "
+        "running command"
     ).split(),
     "stairs": ["lowlevel", "", "feedback"],
     "policies": ["", "optimizer", "feedback", "migration", "routing"],

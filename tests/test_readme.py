@@ -25,7 +25,7 @@ from benchmarks import pages as tables
 from benchmarks.goals import Group, Line
 from benchmarks.stamp import stamp
 from eddy.boxes.change import BoxMigration
-from eddy.cli import _parser
+from eddy.command.app import understood
 from eddy.statistics import EdgeStatistics, FeedbackStatistics, MigrationStatistics, TrackStatistics
 from policies import feedback, migration
 
@@ -135,7 +135,7 @@ def test_a_command_exists(words, capsys):
             source += (ROOT / "benchmarks" / "report.py").read_text()
         assert all(f'"{option}"' in source for option in arguments[2:] if option.startswith("--"))
     elif program == "eddy":
-        _parser().parse_args(arguments)
+        understood(arguments)
     elif program == "pip":
         assert arguments in (["install", "."], ["install", "-e", "'.[dev]'"])
     else:

@@ -1,7 +1,9 @@
-"""Figures as pictures, SVG and PNG: our points as lines, those that a paper prints dashed beside them."""
+"""Figures as pictures, SVG and PNG: our points as lines, those that a paper prints dashed beside them, and its claims
+below with what was measured."""
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -15,6 +17,12 @@ WIDE = 4.6
 """Inches of one chart."""
 CROWD = 6
 """Groups of bars whose names fit below them side by side."""
+MARKED = 25
+"""Points that are marked, and told apart on the axis if they are far enough from each other."""
+APART = 0.07
+"""Of the width of an axis: how far its numbers are apart at the least."""
+LINE = 0.145
+"""Inches of a line of text below the charts."""
 
 
 def draw(figure: Figure, rows: Sequence[Row], folder: Path, note: str = "") -> list[Path]:
@@ -43,11 +51,12 @@ def draw(figure: Figure, rows: Sequence[Row], folder: Path, note: str = "") -> l
     crowded = any(chart.kind == "bar" and _places(chart, rows) > CROWD for chart in charts)
     wide = (11.0 if crowded else 6.2) if across == 1 else WIDE * across
     title = textwrap.fill(f"{figure.paper}, {figure.label}: {figure.title}", round(11 * wide))
+    below = "\n".join(_claims(figure, rows, round(17.5 * wide)) + ([note] if note else []))
     with matplotlib.rc_context(settings):
         picture, axes = plt.subplots(
             down,
             across,
-            figsize=(wide, 3.3 * down + (2.4 if crowded else 0.4)),
+            figsize=(wide, 3.3 * down + (2.4 if crowded else 0.4) + LINE * below.count("\n")),
             squeeze=False,
             layout="constrained",
         )
@@ -56,14 +65,25 @@ def draw(figure: Figure, rows: Sequence[Row], folder: Path, note: str = "") -> l
         for ax in list(axes.flat)[len(charts) :]:
             ax.remove()
         picture.suptitle(title, fontsize=10, fontweight="bold")
-        if note:
-            picture.supxlabel(note, fontsize=7, color="#666666")
+        picture.supxlabel(below, x=0.01, horizontalalignment="left", fontsize=7, color="#444444")
         folder.mkdir(parents=True, exist_ok=True)
         files = [folder / f"{figure.name}.svg", folder / f"{figure.name}.png"]
         picture.savefig(files[0], metadata={"Date": None})
         picture.savefig(files[1], dpi=110, metadata={"Software": None})
         plt.close(picture)
     return files
+
+
+def _claims(figure: Figure, rows: Sequence[Row], width: int) -> list[str]:
+    """What the paper says, and what was measured, in lines of so many characters."""
+    lines = []
+    for claim in figure.claims:
+        verdict = claim.judge(rows)
+        if verdict is not None:
+            word = "agrees" if verdict.agrees else "does not agree"
+            told = f"{claim.text} - {word}: {verdict.measured}".replace("`", "").replace("$", r"\$")
+            lines += textwrap.wrap(told, width, subsequent_indent="      ")
+    return lines
 
 
 def _places(chart: Chart, rows: Iterable[Row]) -> int:
@@ -92,11 +112,12 @@ def _chart(ax: Any, chart: Chart, rows: Sequence[Row]) -> None:
     else:
         for i, (name, points) in enumerate(ours.items()):
             x, y = _points(chart, points)
-            marker = MARKS[i % len(MARKS)] if len(x) <= 25 else ""
-            style = {"drawstyle": "steps-post"} if chart.kind == "step" else {}
-            ax.plot(
-                x, y, color=colours[name], label=name, marker=marker, markersize=4, linewidth=1.4, **style
-            )
+            few = len(x) <= MARKED
+            style: dict[str, Any] = {"drawstyle": "steps-post"} if chart.kind == "step" else {}
+            # Where lines hide each other, what lies below shows at both sides.
+            style |= {"marker": MARKS[i % len(MARKS)], "markersize": 4} if few else {}
+            wide = 1.4 if few else max(1.0, 2.2 - 0.6 * i)
+            ax.plot(x, y, color=colours[name], label=name, linewidth=wide, **style)
         for name, points in theirs.items():
             x, y = _points(chart, points)
             label = f"{name}, in the paper".lstrip(", ")
@@ -107,11 +128,45 @@ def _chart(ax: Any, chart: Chart, rows: Sequence[Row]) -> None:
         ax.set_yscale("log")
     elif all(value >= 0 for points in ours.values() for value in _points(chart, points)[1]):
         ax.set_ylim(bottom=0)
+    if chart.kind != "bar":
+        _numbers(ax, chart, [*ours.values(), *theirs.values()])
+    _plain(ax.yaxis, "y" in chart.log)
     ax.set_xlabel(chart.x)
-    ax.set_ylabel(chart.y)
+    ax.set_ylabel(chart.where.get("measure", chart.y))
     ax.set_title(chart.title or ", ".join(str(value) for value in chart.where.values()), fontsize=9)
     if names != [""] or theirs:
         ax.legend(fontsize=7, ncols=2 if chart.kind == "bar" else 1)
+
+
+def _numbers(ax: Any, chart: Chart, lines: Sequence[Sequence[Row]]) -> None:
+    """Put numbers on the axis where the points are, if these are few; leave out what would be too near."""
+    places = sorted({x for points in lines for x in _points(chart, points)[0]})
+    if not 1 < len(places) <= MARKED:
+        _plain(ax.xaxis, "x" in chart.log)
+        return
+    at = [math.log(x) for x in places] if "x" in chart.log else [float(x) for x in places]
+    near, shown = APART * (at[-1] - at[0]), [len(at) - 1]
+    for i in range(len(at) - 2, -1, -1):
+        if at[shown[-1]] - at[i] >= near:
+            shown.append(i)
+    ax.set_xticks([places[i] for i in shown], [_number(places[i], 0) for i in shown])
+    ax.set_xticks([], minor=True)
+
+
+def _plain(axis: Any, log: bool) -> None:
+    """Numbers as they are said, and where an axis is short some between powers of ten."""
+    from matplotlib import ticker
+
+    if log:
+        low, high = sorted(axis.get_view_interval())
+        between = (1, 2, 3, 5, 7) if high < 8 * low else (1, 2, 5) if high < 150 * low else (1,)
+        axis.set_major_locator(ticker.LogLocator(subs=between))
+        axis.set_minor_formatter(ticker.NullFormatter())
+    axis.set_major_formatter(ticker.FuncFormatter(_number))
+
+
+def _number(value: float, _: object) -> str:
+    return f"{value / 1e6:,g} M" if abs(value) >= 1e6 else f"{round(value, 9):,g}"
 
 
 def _points(chart: Chart, rows: Iterable[Row]) -> tuple[list[Any], list[float]]:
@@ -131,7 +186,7 @@ def _bars(
     theirs: Mapping[str, Sequence[Row]],
     colours: Mapping[str, str],
 ) -> None:
-    sides = [(name, points, False) for name, points in ours.items()]
+    sides = [(name, points, False) for name, points in ours.items() if any(_points(chart, points)[1])]
     sides += [(name, points, True) for name, points in theirs.items()]
     places = list(dict.fromkeys(x for _, points, _ in sides for x in _points(chart, points)[0]))
     if all(isinstance(x, (int, float)) for x in places):
@@ -144,7 +199,7 @@ def _bars(
         hatch = {"hatch": "////", "fill": False, "edgecolor": colours[name]} if printed else {}
         ax.bar(at, y, width * 0.92, color=None if printed else colours[name], label=label, **hatch)
     ax.margins(y=0.1 + 0.09 * -(-len(sides) // 2))  # room for the legend, in two columns
-    names = [str(place) for place in places]
+    names = [_number(place, 0) if isinstance(place, (int, float)) else str(place) for place in places]
     turned = max(map(len, names)) * len(names) > 60
     ax.set_xticks(range(len(places)), names)
     if turned:

@@ -88,7 +88,7 @@ class Chart:
     kind: Literal["line", "step", "bar"] = "line"
     log: Literal["", "x", "y", "xy"] = ""
     where: Mapping[str, Any] = field(factory=dict)
-    """Only rows that have these values."""
+    """Only rows that have these values; any of them, where a frozenset is given."""
     title: str = ""
     paper: Sequence[Row] = ()
     """Points that the paper prints, with the same columns: drawn dashed, marked as the paper's."""
@@ -138,5 +138,6 @@ class Figure:
 
 
 def chosen(rows: Iterable[Row], **values: Any) -> list[Row]:
-    """The rows that have these values."""
-    return [row for row in rows if all(row.get(name) == value for name, value in values.items())]
+    """The rows that have these values; any of them, where a frozenset is given."""
+    wanted = {name: value if isinstance(value, frozenset) else {value} for name, value in values.items()}
+    return [row for row in rows if all(row.get(name) in some for name, some in wanted.items())]

@@ -7,7 +7,7 @@ from functools import partial
 
 from benchmarks.papers import jisc_claims as claims
 from benchmarks.papers.code import TIMED_MIGRATION
-from benchmarks.papers.figure import Chart, Claim, Figure, Piece, Row
+from benchmarks.papers.figure import Chart, Claim, Figure, Piece, Profile, Row
 from benchmarks.papers.jisc_analysis import counted, propositions
 from benchmarks.papers.jisc_printed import PAPER
 from benchmarks.papers.jisc_runs import (
@@ -17,9 +17,10 @@ from benchmarks.papers.jisc_runs import (
     first_output,
     frequency,
     normal,
+    sizes_of,
     transition,
 )
-from benchmarks.papers.jisc_whys import NEW_PLAN, PARTLY, SAME_KERNELS, STEMS_FAST
+from benchmarks.papers.jisc_whys import MADE_IN_PYTHON, NEW_PLAN, PARTLY, SAME_KERNELS, STEMS_FAST
 
 SETTINGS = [(joins, feed) for feed in ("even", "random") for joins in (5, 10, 15, 20)] + [
     (50, "even"),
@@ -28,6 +29,8 @@ SETTINGS = [(joins, feed) for feed in ("even", "random") for joins in (5, 10, 15
 """With random keys, more than 20 streams hardly ever have one in common."""
 PERIODS = (0.125, 0.25, 0.5, 1.0, 2.0)
 WINDOWS = (1_000, 10_000, 100_000)
+LARGE = frozenset(sizes_of(Profile(name), joins).batch for name in ("quick", "full") for joins, _ in SETTINGS)
+"""Events of a batch, where these are not varied."""
 STAGE = (
     "A left-deep plan over windows of 10,000 rows (quick: 2,000, and 500 with 50 and 100 joins), one shared key with "
     "as many values as a window has rows, each once in every window (even) or drawn at random. From the transition "
@@ -125,9 +128,16 @@ FIGURE_9 = Figure(
         Claim("Hardly slower than plain symmetric hash joins", claims.near_plain),
     ],
     charts=[
-        Chart("joins", "million events/s", "technique", log="xy", where={"keys": "even"}, title="even keys"),
-        Chart(
-            "joins", "million events/s", "technique", log="xy", where={"keys": "random"}, title="random keys"
+        *(
+            Chart(
+                "joins",
+                "million events/s",
+                "technique",
+                log="xy",
+                where={"keys": keys, "events of a batch": LARGE},
+                title=f"{keys} keys",
+            )
+            for keys in ("even", "random")
         ),
         Chart(
             "events of a batch",
@@ -160,6 +170,7 @@ FIGURE_10 = Figure(
         Claim(
             "Hash joins: JISC's first output comes at once, whatever the window",
             partial(claims.negligible, joins="hash"),
+            why=MADE_IN_PYTHON,
         ),
         Claim(
             "Hash joins: Moving State's first output grows with the window",

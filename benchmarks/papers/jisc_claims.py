@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from benchmarks.papers.figure import Row, Verdict, chosen
 from benchmarks.papers.jisc_analysis import NEAR
 from benchmarks.papers.jisc_runs import JISC, MOVING, PLAIN, STEMS, TRACKS
+from benchmarks.papers.judging import three
 
 EVEN = 1.05
 """Times as long as another is not yet longer."""
@@ -118,7 +119,8 @@ def negligible(rows: Sequence[Row], joins: str) -> Verdict | None:
     last = max(jisc.keys() & moving.keys())
     return Verdict(
         jisc[last] <= moving[last] / 10,
-        f"{jisc[last]:.2f} of {moving[last]:.3g} ms with {last:,} rows; by the power {_power(jisc):.2f} of the window",
+        f"{jisc[last]:.2f} of {three(moving[last])} ms with {last:,} rows; "
+        f"by the power {_power(jisc):.2f} of the window",
     )
 
 
@@ -128,7 +130,9 @@ def grows(rows: Sequence[Row], joins: str, least: float) -> Verdict | None:
     if len(found) < 2:
         return None
     power, last = _power(found), max(found)
-    return Verdict(power >= least, f"by the power {power:.2f}; {found[last] / 1000:.3g} s with {last:,} rows")
+    return Verdict(
+        power >= least, f"by the power {power:.2f}; {three(found[last] / 1000)} s with {last:,} rows"
+    )
 
 
 # -- Figures 11 and 12 -----------------------------------------------------------------------------------------------
@@ -175,7 +179,7 @@ def worst_when_frequent(rows: Sequence[Row]) -> Verdict | None:
     if not both or min(both) >= 1:
         return None
     found = {name: each[min(both)] for name, each in rates.items()}
-    told = ", ".join(f"{name} {rate:.3g}" for name, rate in found.items())
+    told = ", ".join(f"{name} {three(rate)}" for name, rate in found.items())
     return Verdict(min(found, key=lambda name: found[name]) == TRACKS, f"million events/s: {told}")
 
 

@@ -20,3 +20,8 @@ def claim(text: str, judge: Judge, why: str = "") -> Claim:
             return None
 
     return Claim(text, careful, why)
+
+
+def three(value: float) -> str:
+    """A number with three digits that count, as it is said."""
+    return f"{float(f'{value:.3g}'):,g}"

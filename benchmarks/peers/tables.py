@@ -56,6 +56,7 @@ def page(found: Records) -> list[str]:
     lines += ["", "Against the goals:", ""]
     head = ("goal", "at least", "least measured", "where", "reached in")
     lines += _table(head, _goals(found, kept, titles))
+    lines += _missing(found, kept, titles)
     lines += [
         "",
         "Thousand events for a second of processor time, and the peak of resident memory in MB:",
@@ -151,7 +152,20 @@ def _goals(found: Records, kept: list[Contender], titles: Mapping[str, str]) -> 
             reached = sum(ratio >= goal for ratio, _ in ratios)
             said = f"{reached} of {len(ratios)}"
             said = said if reached == len(ratios) else f"**{said}**"
-            yield [contender.title, f"{goal:g} times", f"{_number(least)} times", where, said]
+            yield [contender.title, f"{goal:g} times", f"{least:,.3g} times", where, said]
+
+
+def _missing(found: Records, kept: list[Contender], titles: Mapping[str, str]) -> list[str]:
+    """Where the goals were not put to the test; those of the same places together."""
+    places: dict[str, list[str]] = {}
+    for contender in kept:
+        where = [title for workload, title in titles.items() if not _rows(found[workload], contender)]
+        if where:
+            places.setdefault("; ".join(where), []).append(contender.title)
+    if not places:
+        return []
+    lines = [f"- {'; '.join(who)}: {where}." for where, who in places.items()]
+    return ["", "These were not measured, so nothing is known of the goals there:", "", *lines]
 
 
 def _facts(found: Records, ways: list[Contender]) -> list[str]:

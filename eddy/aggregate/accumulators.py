@@ -9,7 +9,8 @@ values that are equal have equal bits.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import ClassVar
 
 import numpy as np
 from attrs import define, field, frozen
@@ -53,6 +54,9 @@ class Touches:
 class Accumulator(ABC):
     """What one aggregate function keeps for all groups."""
 
+    ordered: ClassVar[bool] = False
+    """Whether it is of rows in order: then the first of its arguments are their ids."""
+
     arguments: tuple[ColumnType, ...]
     type: ColumnType
     words: int = 3
@@ -85,6 +89,10 @@ class Accumulator(ABC):
     def move(self, slots: Array, capacity: int) -> None:
         """Keep the groups in these slots only, in the first of `capacity` slots."""
         self._state = moved(self._state, slots, capacity)
+
+    def codes_in_use(self) -> Iterator[Array]:
+        """The codes of strings that it keeps. Most keep none."""
+        return iter(())
 
     def trim(self) -> None:
         """Give memory back that is not needed. Most keep none."""
@@ -129,6 +137,15 @@ class IntegerSum(Accumulator):
     def _show(self, state: Array) -> Column:
         fits = state[:, SECOND] == state[:, FIRST] >> 63
         return Column(state[:, FIRST].copy(), (state[:, COUNT] > 0) & fits)
+
+
+class DecimalSum(IntegerSum):
+    """SUM of decimals, exact. It is NULL while it has more digits than decimals have."""
+
+    def _show(self, state: Array) -> Column:
+        found = super()._show(state)
+        limit = 10**self.type.digits
+        return Column(found.values, found.known & (found.values < limit) & (found.values > -limit))
 
 
 class IntegerMean(IntegerSum):

@@ -25,14 +25,17 @@ from eddy.values.types import Array, Column
 
 SMALLEST = 64
 """Nodes of the smallest pool."""
+MISSED = "a value was withdrawn that its group does not hold; withdraw what came before"
 
 
 @define(eq=False)
 class Extreme(Accumulator):
-    """MIN or MAX. NaN is larger than every number."""
+    """MIN, MAX or a discrete quantile. NaN is larger than every number."""
 
     words: int = 4
     rank: int = MIN
+    share: tuple[int, int] = (0, 1)
+    """The share of values before the one that is shown, where the rank is such."""
     _nodes: Array = field(init=False, repr=False, factory=lambda: np.zeros((SMALLEST, RECORD), np.int64))
 
     def trim(self) -> None:
@@ -48,22 +51,26 @@ class Extreme(Accumulator):
         at = np.zeros(2, np.int64)
         starts, slots = touches.starts, touches.slots
         while True:
-            done = keep_order(at, starts, slots, weights, keys, self.rank, self._nodes, self._state, out)
+            done = keep_order(
+                at, starts, slots, weights, keys, self.rank, *self.share, self._nodes, self._state, out
+            )
             if done == DONE:
                 return
             if done == MISSING:
-                raise StateError(
-                    "a value was withdrawn that its group does not hold; withdraw what came before"
-                )
-            nodes = np.zeros((2 * len(self._nodes), RECORD), np.int64)
-            nodes[: len(self._nodes)] = self._nodes
-            self._nodes = nodes
+                raise StateError(MISSED)
+            self._grow()
 
     def _show(self, state: Array) -> Column:
         return Column(self._values(state[:, FIRST]), state[:, COUNT] > 0)
 
     def _values(self, keys: Array) -> Array:
         return from_words(ordered(np.ascontiguousarray(keys), self.argument), self.argument)
+
+    def _grow(self) -> None:
+        """Twice as many nodes."""
+        nodes = np.zeros((2 * len(self._nodes), RECORD), np.int64)
+        nodes[: len(self._nodes)] = self._nodes
+        self._nodes = nodes
 
     def _shrink(self) -> None:
         """Move the nodes in use together, and give the rest of the pool back."""

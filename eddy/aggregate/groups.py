@@ -17,18 +17,9 @@ from typing import Any
 import numpy as np
 from attrs import define, evolve, field, frozen
 
-from eddy.aggregate.accumulators import (
-    Accumulator,
-    Count,
-    FloatMean,
-    FloatSum,
-    IntegerMean,
-    IntegerSum,
-    Touches,
-    moved,
-)
+from eddy.aggregate.accumulators import Accumulator, Touches, moved
+from eddy.aggregate.choice import Function, accumulator
 from eddy.aggregate.encoding import as_words, canonical, from_words, plain
-from eddy.aggregate.extremes import Extreme, Median
 from eddy.aggregate.group_kernels import (
     AFTER,
     BEFORE,
@@ -46,12 +37,10 @@ from eddy.aggregate.group_kernels import (
     tell,
     touch_groups,
 )
-from eddy.aggregate.order_kernels import MAX, MEDIAN, MIN
-from eddy.aggregate.own import Own
-from eddy.aggregate.texts import TextExtreme
-from eddy.errors import QueryError, StateError
-from eddy.query.own_aggregate import Compiled
-from eddy.values.types import FLOAT64, INT64, STRING, Array, Column, ColumnType
+from eddy.aggregate.texts_of import Texts
+from eddy.errors import StateError
+from eddy.query.quantile import Quantile
+from eddy.values.types import INT64, Array, Column, ColumnType
 from stairs.lowlevel import struct
 
 SMALLEST = 64
@@ -74,13 +63,15 @@ class Changes:
 class Groups:
     """All groups that exist, by the types of their key columns and the functions computed of each.
 
-    A function is a name and the types of its arguments: ("COUNT", ()) is COUNT(*); COUNT, SUM, AVG, MIN, MAX
-    and MEDIAN take one column, and each value of a group once where `DISTINCT ` begins their name; in the place of a
-    name there may be a compiled aggregate of the user's own. `types` has the types of their values.
+    A function is a name and the types of its arguments: ("COUNT", ()) is COUNT(*); most take one column, and each value
+    of a group once where `DISTINCT ` begins their name; in the place of a name there may be a quantile, or an aggregate
+    of the user's own. `types` has the types of their values. Functions of rows in order are given the ids of these
+    (`step`), and `texts` turns the codes of strings into them.
     """
 
     keys: Sequence[ColumnType]
-    functions: Sequence[tuple[str | Compiled, tuple[ColumnType, ...]]]
+    functions: Sequence[tuple[Function, tuple[ColumnType, ...]]]
+    texts: Texts | None = field(default=None, repr=False)
     types: list[ColumnType] = field(init=False)
     _accumulators: list[Accumulator | None] = field(init=False, repr=False)
     """None for COUNT(*): every group has the number of its rows anyway."""
@@ -98,7 +89,9 @@ class Groups:
     """By the number of each function of DISTINCT values: a group for each value of a group."""
 
     def __attrs_post_init__(self) -> None:
-        self._accumulators = [accumulator(_plain(function), *of) for function, of in self.functions]
+        self._accumulators = [
+            accumulator(_plain(function), *of, texts=self.texts) for function, of in self.functions
+        ]
         self._seen = {
             i: Groups([*self.keys, *of], [])
             for i, (function, of) in enumerate(self.functions)
@@ -123,11 +116,20 @@ class Groups:
         own += sum(seen.nbytes for seen in self._seen.values())
         return int(own + sum(one.nbytes for one in self._accumulators if one is not None))
 
-    def step(self, keys: list[Column], arguments: list[list[Column]], signs: Array, events: Array) -> Changes:
+    def step(
+        self,
+        keys: list[Column],
+        arguments: list[list[Column]],
+        signs: Array,
+        events: Array,
+        ids: Array | None = None,
+    ) -> Changes:
         """Let a batch of rows come and go, in order of event, and tell what changes by it.
 
         Columns hold values as they are stored; strings are codes. The rows of one event come in one batch, and a
-        row is withdrawn after it came: where one never came there is an error, and these groups are spoilt.
+        row is withdrawn after it came: where one never came there is an error, and these groups are spoilt. ``ids``
+        are needed where a function is of rows in order: a number for each row, the same when it goes, and larger for
+        those that are later.
         """
         m = len(signs)
         signs, events = plain(signs, np.int8), plain(events, np.int32)
@@ -150,6 +152,8 @@ class Groups:
             if i in self._seen:
                 new = self._seen[i].presence([*keys, *argument], signs, events)
                 of = evolve(grouped, signs=new.take(order) if apart else new)
+            if one is not None and one.ordered:
+                argument = [Column(ids), *argument]
             values.append(None if one is None else one.step(of, argument))
         changes = self._changes(touches, values)
         self._trim()
@@ -169,6 +173,21 @@ class Groups:
         self._trim()
         return weights
 
+    def remembered(self, keys: list[Column], given: Array, signs: Array, events: Array) -> Array:
+        """Let rows come and go; returns for each what was ``given`` with the one that its group began with.
+
+        The keys are not NULL, and no floats.
+        """
+        m = len(signs)
+        words = np.zeros((m, 2 * self._width), np.int64)
+        words[:, : self._width] = self._words(keys, m)
+        words[:, self._width] = given
+        row_touches = np.empty(m, np.int32)
+        touches = np.empty((m, SHOWN + self._width), np.int64)
+        self._touch(words, plain(signs, np.int8), plain(events, np.int32), row_touches, touches)
+        self._trim()
+        return touches[row_touches, SHOWN]
+
     def table(self) -> tuple[list[Column], list[Column]]:
         """Keys and values of all groups that exist, in order of first appearance."""
         slots = self._slots()
@@ -181,10 +200,13 @@ class Groups:
         """The string codes by which groups that exist are known: the pool must not give them out again."""
         columns = self._shown(self._groups[self._slots(), WORDS + self._width :])
         for kind, column in zip(self.keys, columns, strict=True):
-            if kind.kind == "string":
+            if kind.is_coded:
                 yield column.values if column.valid is None else column.values[column.valid]
         for seen in self._seen.values():
             yield from seen.codes_in_use()
+        for one in self._accumulators:
+            if one is not None:
+                yield from one.codes_in_use()
 
     def _words(self, keys: list[Column], m: int) -> Array:
         """The key words of each row and, if some are floats, the words it is shown by: zeros and NaN differ in them."""
@@ -335,30 +357,8 @@ DISTINCT = "DISTINCT "
 """Begins the name of a function that counts each value of a group once."""
 
 
-def _plain(function: str | Compiled) -> str | Compiled:
+def _plain(function: Function) -> Function:
     """The function without DISTINCT."""
+    if isinstance(function, Quantile):
+        return evolve(function, distinct=False)
     return function.removeprefix(DISTINCT) if isinstance(function, str) else function
-
-
-def accumulator(function: str | Compiled, *types: ColumnType) -> Accumulator | None:
-    """What computes this function of columns of these types; None for COUNT(*)."""
-    if isinstance(function, Compiled):
-        return Own(types, function.type, compiled=function)
-    if not types:
-        if function != "COUNT":
-            raise QueryError(f"{function}(*) means nothing; name the column, such as {function}(B.v)")
-        return None
-    (of,) = types
-    if function == "COUNT":
-        return Count(types, INT64)
-    if of.kind in ("int", "uint", "bool", "float", "timestamp", "duration") and function in ("MIN", "MAX"):
-        return Extreme(types, of, rank=MIN if function == "MIN" else MAX)
-    if of.kind == "string" and function in ("MIN", "MAX"):
-        return TextExtreme((INT64,), STRING, rank=MIN if function == "MIN" else MAX)
-    if of.kind in ("int", "uint", "bool", "float") and function in ("SUM", "AVG", "MEDIAN"):
-        if function == "MEDIAN":
-            return Median(types, FLOAT64, rank=MEDIAN)
-        if of.kind == "float":
-            return FloatSum(types, FLOAT64) if function == "SUM" else FloatMean(types, FLOAT64)
-        return IntegerSum(types, INT64) if function == "SUM" else IntegerMean(types, FLOAT64)
-    raise QueryError(f"there is no {function} of {of}; take COUNT of it, or another column")

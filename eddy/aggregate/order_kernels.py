@@ -11,9 +11,10 @@ means none, and zeros are an empty tree. Values are int64 whose order is the ord
 
 from __future__ import annotations
 
+import numpy as np
 from numba import types
 
-from stairs.kernel import kernel
+from stairs.kernel import kernel, part
 
 _FULL = 16
 _FEW = 4
@@ -27,7 +28,9 @@ DEEPEST = 24
 """More nodes than one insertion can ever take: log4 of more values than fit any memory."""
 COUNT, LOWER, UPPER, ROOT = range(4)
 """Places in a group's state: the number of its values, the least and the greatest value shown, its root."""
-MIN, MAX, MEDIAN = range(3)
+MIN, MAX, MEDIAN, SHARE, SHARE_DISCRETE = range(5)
+"""What is shown. A share of the values, n / d, lies at rank n * (count - 1) / d, or, discrete, at the first rank
+such that with it so many values are passed."""
 NO_ROOM, DONE, MISSING = range(3)
 
 _starts = types.int32[::1]
@@ -144,7 +147,7 @@ def _level(nodes, parent, i):
 
 
 @kernel(types.int64(_rows, types.int64, types.int64))
-def _insert(nodes, root, key):
+def insert(nodes, root, key):
     """Add one to the weight of a value, old or new. The root afterwards is returned."""
     if root == 0:
         root = _take(nodes)
@@ -172,7 +175,7 @@ def _insert(nodes, root, key):
 
 
 @kernel(types.int64(_rows, types.int64, types.int64))
-def _remove(nodes, root, key):
+def remove(nodes, root, key):
     """Take one from the weight of a value. The root afterwards is returned, or -1 if the value is not there."""
     if root == 0:
         return -1
@@ -217,13 +220,43 @@ def _write(state, slot, out, row):
         out[row, j] = state[slot, j]
 
 
-@kernel(types.int64(_words, _starts, _starts, _weights, _words, types.int64, _rows, _rows, _rows))
-def keep_order(at, starts, slots, weights, keys, shown, nodes, state, out):
+@part
+def _ranks(shown, numerator, denominator, count):
+    """The ranks of the values shown, of so many."""
+    if shown == MIN:
+        return np.int64(0), np.int64(0)
+    if shown == MAX:
+        return count - 1, count - 1
+    if shown == MEDIAN:
+        return (count - 1) // 2, count // 2
+    if shown == SHARE_DISCRETE:
+        lower = max((numerator * count + denominator - 1) // denominator - 1, 0)
+        return lower, lower
+    passed = numerator * (count - 1)
+    return passed // denominator, (passed + denominator - 1) // denominator
+
+
+@kernel(
+    types.int64(
+        _words,
+        _starts,
+        _starts,
+        _weights,
+        _words,
+        types.int64,
+        types.int64,
+        types.int64,
+        _rows,
+        _rows,
+        _rows,
+    )
+)
+def keep_order(at, starts, slots, weights, keys, shown, numerator, denominator, nodes, state, out):
     """Insert and remove the values of a batch of touches, and write what is shown before and after each.
 
     The arguments are those of the kernels in `sum_kernels`. The work goes on from touch at[0] and row at[1]; if
-    the pool has too few nodes left, it stops there for more. What is shown is the value at the rank that MIN, MAX
-    or MEDIAN has, as LOWER and UPPER; the two differ only for the median of an even number.
+    the pool has too few nodes left, it stops there for more. What is shown is the value at the rank that MIN, MAX,
+    MEDIAN or a share has, as LOWER and UPPER; the two differ only where that lies between two values.
     """
     for v in range(at[0], slots.size):
         slot = slots[v]
@@ -236,17 +269,16 @@ def keep_order(at, starts, slots, weights, keys, shown, nodes, state, out):
                     state[slot, ROOT] = root
                     at[0], at[1] = v, i
                     return NO_ROOM
-                root = _insert(nodes, root, keys[i])
+                root = insert(nodes, root, keys[i])
             elif weights[i] < 0:
-                root = _remove(nodes, root, keys[i])
+                root = remove(nodes, root, keys[i])
                 if root < 0:
                     return MISSING
             state[slot, COUNT] += weights[i]
         state[slot, ROOT] = root
         count = state[slot, COUNT]
         if count > 0:
-            lower = 0 if shown == MIN else count - 1 if shown == MAX else (count - 1) // 2
-            upper = count // 2 if shown == MEDIAN else lower
+            lower, upper = _ranks(shown, numerator, denominator, count)
             state[slot, LOWER] = _at_rank(nodes, root, lower)
             state[slot, UPPER] = _at_rank(nodes, root, upper) if upper != lower else state[slot, LOWER]
         else:

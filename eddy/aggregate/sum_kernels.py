@@ -103,7 +103,7 @@ def digit_range(weights, bits):
 
 
 @part
-def _magnitude(digits, k, lowest):
+def magnitude(digits, k, lowest):
     """Digit k of the absolute value of carried digits, the lowest of which that is not 0 is given."""
     digit = digits[k] & _DIGIT
     if digits[digits.size - 1] >= 0 or k < lowest:
@@ -112,7 +112,7 @@ def _magnitude(digits, k, lowest):
 
 
 @part
-def _carry(digits):
+def carry(digits):
     """Bring all digits but the last, which has the sign, to 32 bits; returns the lowest that is not 0, or -1."""
     last = digits.size - 1
     lowest = np.int64(-1)
@@ -129,20 +129,20 @@ def _carry(digits):
 def _write_sum(digits, low, state):
     """Carry, and write what the digits come to as mantissa and exponent. The first is digit `low` of all floats."""
     last = digits.size - 1
-    lowest = _carry(digits)
+    lowest = carry(digits)
     state[MANTISSA], state[EXPONENT] = 0, 0
     if lowest < 0:
         return
     top = last
-    while _magnitude(digits, top, lowest) == 0:
+    while magnitude(digits, top, lowest) == 0:
         top -= 1
     # Two digits make a mantissa of more than 32 bits; from the third come as many as make it at least 57.
-    mantissa = np.uint64(_magnitude(digits, top, lowest)) << np.uint64(32)
+    mantissa = np.uint64(magnitude(digits, top, lowest)) << np.uint64(32)
     rest = np.uint64(0)
     if top > 0:
-        mantissa |= np.uint64(_magnitude(digits, top - 1, lowest))
+        mantissa |= np.uint64(magnitude(digits, top - 1, lowest))
     if top > 1:
-        rest = np.uint64(_magnitude(digits, top - 2, lowest))
+        rest = np.uint64(magnitude(digits, top - 2, lowest))
     exponent = 32 * (low + top - 1) + LEAST
     for bits in (np.uint64(16), np.uint64(8)):
         if mantissa >> (np.uint64(64) - bits) == np.uint64(0):
@@ -237,7 +237,7 @@ def _nearest(quotient, below, exponent):
 
 
 @kernel(types.float64(_words, types.int64, types.int64, types.int64))
-def _quotient(digits, lowest, exponent, count):
+def divided(digits, lowest, exponent, count):
     """Carried digits divided by a count below 2**47, as the nearest float: rounded once. Zero has no sign.
 
     `exponent` is the power of two of the first digit; `lowest` the first that is not 0, or -1.
@@ -245,20 +245,20 @@ def _quotient(digits, lowest, exponent, count):
     if lowest < 0:
         return 0.0
     k = digits.size - 1
-    while _magnitude(digits, k, lowest) == 0:
+    while magnitude(digits, k, lowest) == 0:
         k -= 1
     n, over = np.uint64(count), np.uint64(0)
     quotient, digit = np.uint64(0), np.uint64(0)
     k += 1
     while quotient < np.uint64(1 << 24):  # by whole digits; behind the first one there are zeros
         k -= 1
-        digit = np.uint64(_magnitude(digits, k, lowest)) if k >= 0 else np.uint64(0)
+        digit = np.uint64(magnitude(digits, k, lowest)) if k >= 0 else np.uint64(0)
         for half in (digit >> np.uint64(16), digit & np.uint64(0xFFFF)):
             over = (over << np.uint64(16)) | half
             quotient = (quotient << np.uint64(16)) | (over // n)
             over %= n
     k -= 1
-    digit = np.uint64(_magnitude(digits, k, lowest)) if k >= 0 else np.uint64(0)
+    digit = np.uint64(magnitude(digits, k, lowest)) if k >= 0 else np.uint64(0)
     bits = 32 * (k + 1)
     while quotient < np.uint64(1 << 56):  # then by eight bits, so that all of the quotient is in one word
         over = (over << np.uint64(8)) | (digit >> np.uint64(24))
@@ -280,14 +280,14 @@ def mean_floats(starts, slots, weights, bits, low, digits, means, state, out):
         slot = slots[v]
         _write(state, slot, out, 2 * v)
         _add(starts[v], starts[v + 1], weights, bits, low, digits, state, slot)
-        lowest = _carry(digits[slot])
+        lowest = carry(digits[slot])
         mean = 0.0
         if state[slot, NANS] > 0 or (state[slot, POSITIVE] > 0 and state[slot, NEGATIVE] > 0):
             mean = np.nan
         elif state[slot, POSITIVE] > 0 or state[slot, NEGATIVE] > 0:
             mean = np.inf if state[slot, POSITIVE] > 0 else -np.inf
         elif state[slot, COUNT] > 0:
-            mean = _quotient(digits[slot], lowest, 32 * low + LEAST, state[slot, COUNT])
+            mean = divided(digits[slot], lowest, 32 * low + LEAST, state[slot, COUNT])
         means[slot, MANTISSA] = mean
         _write(state, slot, out, 2 * v + 1)
 
@@ -304,4 +304,4 @@ def mean_integers(low, high, counts, out):
             continue
         digits[0], digits[1] = low[i] & _DIGIT, (low[i] >> 32) & _DIGIT
         digits[2], digits[3] = high[i] & _DIGIT, high[i] >> 32
-        out[i] = _quotient(digits, _carry(digits), 0, max(counts[i], 1))
+        out[i] = divided(digits, carry(digits), 0, max(counts[i], 1))

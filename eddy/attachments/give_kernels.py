@@ -1,8 +1,8 @@
 """What a stage gives for what has happened, once it is known which pairs hold.
 
-Final: a composite or a row that ends and never had a partner is given then, and is past. Changes: what is given holds at
-every event; whether a composite has a partner is compared before and after each event, so that nothing is withdrawn and
-given again at one.
+Final: a composite or a row that ends and never had a partner is given then, and is past. Changes: what is given holds
+at every event; whether a composite has a partner is compared before and after each event, so that nothing is withdrawn
+and given again at one.
 """
 
 from __future__ import annotations
@@ -40,10 +40,8 @@ from eddy.attachments.layout import (
 from eddy.attachments.table_kernels import free_entry, leave_node
 from stairs.kernel import kernel, part
 
-UNKNOWN = -2
-"""In the place of a number of partners: it came or went at this event."""
-BORN = -3
-"""The same of a composite that came, where the row of the event, which comes last, may yet be its partner."""
+NEW, GONE = -2, -3
+"""In the place of a number of partners: it came at this event, or it went."""
 
 
 @part
@@ -74,6 +72,17 @@ def _touch(counts, which, stamp):
         counts[which, WAS] = counts[which, PARTNERS]
         return True
     return False
+
+
+@part
+def _listed(touched, touching, which):
+    """One more of those that the event concerns; rows are negative."""
+    if touching == touched.shape[0]:
+        more = np.empty(2 * touching, np.int64)
+        more[:touching] = touched
+        touched = more
+    touched[touching] = which
+    return touched, touching + 1
 
 
 @kernel(
@@ -113,12 +122,7 @@ def give(ops, pairs, hold, right, entries, nodes, rows, numbers, flags, place):
             if kind == COME or (kind == LEAVE and changes):
                 first = changes and _touch(entries.counts, entry, stamp + event)
                 if first:
-                    if touching == touched.shape[0]:
-                        more = np.empty(2 * touching, np.int64)
-                        more[:touching] = touched
-                        touched = more
-                    touched[touching] = entry
-                    touching += 1
+                    touched, touching = _listed(touched, touching, entry)
                 elif not changes and entries.counts[entry, PARTNERS] == 0 and flags & SEMI:
                     made = _room(made, many)
                     made.rows[many] = entries.rows[entry]
@@ -130,12 +134,7 @@ def give(ops, pairs, hold, right, entries, nodes, rows, numbers, flags, place):
             elif flags & KEEPS_RIGHT:
                 slot = row & mask
                 if changes and _touch(rows.counts, slot, stamp + event):
-                    if touching == touched.shape[0]:
-                        more = np.empty(2 * touching, np.int64)
-                        more[:touching] = touched
-                        touched = more
-                    touched[touching] = -1 - row
-                    touching += 1
+                    touched, touching = _listed(touched, touching, -1 - row)
                 if changes or sign > 0:
                     rows.counts[slot, PARTNERS] += sign
         if kind == COME or kind == LEAVE:
@@ -146,8 +145,10 @@ def give(ops, pairs, hold, right, entries, nodes, rows, numbers, flags, place):
                     had = rows.counts[slot, PARTNERS] = partners
                 elif changes and rows.counts[slot, WHEN] == stamp + event:
                     had = rows.counts[slot, WAS]
-                rows.counts[slot, WHEN], rows.counts[slot, WAS] = stamp + event, UNKNOWN
-                if had == 0 and (changes or kind == LEAVE):
+                rows.counts[slot, WHEN], rows.counts[slot, WAS] = stamp + event, NEW if kind == COME else GONE
+                if kind == COME and changes:
+                    touched, touching = _listed(touched, touching, -1 - which)
+                elif had == 0 and kind == LEAVE:
                     made = _room(made, many)
                     made.rows[many] = NONE
                     if changes:
@@ -162,10 +163,7 @@ def give(ops, pairs, hold, right, entries, nodes, rows, numbers, flags, place):
                 had = entries.counts[which, PARTNERS] = partners
             alone = had == 0 and not (fixed and entries.counts[which, CHOSEN] >= 0)
             out, known = False, sign
-            opens = changes and kind == BIRTH and not fixed and (keeps or flags & SEMI)
-            if opens:
-                out = False
-            elif alone and keeps:
+            if alone and keeps:
                 out = True
                 if not fixed and not changes:  # it is known at its end
                     out, known = kind != BIRTH, 0
@@ -173,21 +171,19 @@ def give(ops, pairs, hold, right, entries, nodes, rows, numbers, flags, place):
                     out = changes or flags & FURTHER
             elif flags & SEMI and had > 0:
                 out = kind != DIE or changes or flags & FURTHER
+            if kind == BIRTH and changes and not fixed:  # rows of the same event may still be its partners
+                touched, touching = _listed(touched, touching, which)
+                out = False
             if out:
                 made = _room(made, many)
                 made.rows[many] = entries.rows[which]
                 births, line = (right.born, event) if known else (entries.births, which)
                 _put(made, many, known, event, place, NONE, births, line)
                 many += 1
-            entries.counts[which, WHEN], entries.counts[which, WAS] = stamp + event, UNKNOWN
-            if opens:
-                entries.counts[which, WAS] = BORN
-                if touching == touched.shape[0]:
-                    more = np.empty(2 * touching, np.int64)
-                    more[:touching] = touched
-                    touched = more
-                touched[touching] = which
-                touching += 1
+            entries.counts[which, WHEN], entries.counts[which, WAS] = (
+                stamp + event,
+                NEW if kind == BIRTH else GONE,
+            )
             if kind == BIRTH and partners and not changes and flags & (SEMI | ANTI):
                 leave_node(which, entries, nodes, numbers)
         if o + 1 < ops.shape[0] and ops[o + 1, 2] == event:
@@ -197,19 +193,19 @@ def give(ops, pairs, hold, right, entries, nodes, rows, numbers, flags, place):
             which = -1 - touched[t] if right_side else touched[t]
             counts, line = (rows.counts, which & mask) if right_side else (entries.counts, which)
             was, now = counts[line, WAS], counts[line, PARTNERS]
-            up = now > 0 if flags & SEMI else now == 0
-            if was == UNKNOWN or (was == BORN and not up) or (was >= 0 and (was == 0) == (now == 0)):
+            asked = flags & SEMI and not right_side
+            given_before = was >= 0 and (was > 0 if asked else was == 0)
+            given_now = was != GONE and (now > 0 if asked else now == 0)
+            if given_before == given_now or not (right_side or keeps or asked):
                 continue
+            made = _room(made, many)
             if right_side:
-                made = _room(made, many)
                 made.rows[many] = NONE
-                _put(made, many, -1 if now else 1, event, place, which, right.born, event)
-                many += 1
-            elif keeps or flags & SEMI:
-                made = _room(made, many)
+            else:
                 made.rows[many] = entries.rows[which]
-                _put(made, many, 1 if up else -1, event, place, NONE, right.born, event)
-                many += 1
+            row = which if right_side else NONE
+            _put(made, many, 1 if given_now else -1, event, place, row, right.born, event)
+            many += 1
         touching = 0
     for o in range(ops.shape[0]):
         if ops[o, 0] == DIE or ops[o, 0] == PAST:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import int8, int32, int64, types, uint8
@@ -131,6 +131,14 @@ class Made(NamedTuple):
     signs: Int8s
     events: Int32s
     births: Int64s
+
+
+def chosen(made: Made, where: NDArray[Any]) -> Made:
+    """Those of a stage's results that a mask or indexes name."""
+    pick = np.ascontiguousarray
+    return Made(
+        pick(made.rows[where]), pick(made.signs[where]), pick(made.events[where]), pick(made.births[where])
+    )
 
 
 ENTRIES = types.NamedTuple([int64[:, ::1], int32[:, ::1], int64[:, ::1], int64[:, ::1], int32[::1]], Entries)

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from eddy.attachments.kept import Kept
-from eddy.attachments.layout import Made
+from eddy.attachments.layout import Made, chosen
 from eddy.attachments.reader import Reader
 from eddy.attachments.stage import Stage
 from eddy.attachments.streams import AttachedStreams, Coming
@@ -58,8 +58,7 @@ class AttachedOutput(Output):
 
     def reader(self, streams: Sequence[StoredStream]) -> Reader:
         """Reads rows of all streams; ``streams`` are those of the core."""
-        stored = [*streams, *self._attached.streams]
-        return Reader(self.query.names, [stream.payload for stream in stored])
+        return self._attached.reader(streams)
 
     # -- a batch ---------------------------------------------------------------------------------------------------
 
@@ -92,7 +91,7 @@ class AttachedOutput(Output):
     def _result(self, made: Made, streams: Sequence[StoredStream], fetch: Fetch) -> Result:
         if not self.changes:
             given = made.signs >= 0
-            made = Made(*(array[given] for array in made))
+            made = chosen(made, given)
         after = self.query.after
         if after is not None and len(made.signs):
             reader, rows = self.reader(streams), made.rows
@@ -101,7 +100,7 @@ class AttachedOutput(Output):
                 return reader.text(stream, column, np.ascontiguousarray(rows[:, reader.places[stream]]))
 
             holds = after.holds(get, len(rows))
-            made = Made(*(array[holds] for array in made))
+            made = chosen(made, holds)
         if self.groups is not None:
             return self.groups.taken(made.rows, made.signs, made.events, streams)
         rows = made.rows
@@ -112,6 +111,10 @@ class AttachedOutput(Output):
         n = len(self.query.names)
         births = np.empty((0, 2 * len(self.stages)), np.int64)
         return Made(np.empty((0, n), np.int64), np.empty(0, np.int8), np.empty(0, np.int32), births)
+
+    def table(self) -> Result:
+        assert self.groups is not None
+        return self.groups.table()
 
     def nothing(self, fetch: Fetch) -> Result:
         return super().nothing(fetch) if self.groups is None else self.groups.nothing(fetch)
@@ -164,9 +167,8 @@ class AttachedOutput(Output):
         # Groups are of what stands: all that would be withdrawn if everything ended.
         last = restored(len(kept) - 1)
         ends = last.everything_ended(self._nothing(), self._attached.nothing(), reader)
-        here = ends.signs < 0
-        stands = Made(ends.rows[here], -ends.signs[here], ends.events[here], ends.births[here])
-        self._result(stands, streams, fetch)
+        stands = chosen(ends, ends.signs < 0)
+        self._result(stands._replace(signs=-stands.signs), streams, fetch)
 
     def codes_in_use(self) -> Iterator[Array]:
         for stream in self._attached.streams:

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from eddy.store.payload import Payload
 from eddy.values.arithmetic import both
+from eddy.values.conversion import convert
 from eddy.values.types import Array, Column
 
 
@@ -40,8 +41,8 @@ class Reader:
         kind = payload.columns[column]
         if here.any():
             found = take(column, rows[here]).take(np.maximum(np.cumsum(here) - 1, 0))
-        elif kind.kind == "string" and not coded:
-            found = Column(pa.repeat(pa.scalar("", pa.string()), len(rows)))
+        elif kind.is_coded and not coded:
+            return convert(column, kind, pa.nulls(len(rows), kind.arrow))
         else:
             found = Column(np.zeros(len(rows), kind.dtype))
         return Column(found.values, both(found.valid, here))

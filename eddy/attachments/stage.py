@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from eddy.attachments import find_kernels, give_kernels, restore_kernels, table_kernels
 from eddy.attachments.kept import Kept
 from eddy.attachments.layout import (
-    AFTER,
     ANTI,
     CHANGES,
     CHOSEN,
@@ -42,6 +41,7 @@ from eddy.attachments.layout import (
     Nodes,
     Right,
     Rows,
+    chosen,
 )
 from eddy.attachments.reader import Reader
 from eddy.attachments.streams import Coming
@@ -115,8 +115,7 @@ class Stage:
     def ended(self, before: Made, coming: Coming, reader: Reader) -> Made:
         """All windows end: what has come to be past then; ``before`` are composites that are past."""
         made = self.everything_ended(before, coming, reader)
-        past = made.signs == 0
-        return Made(*(np.ascontiguousarray(array[past]) for array in made))
+        return chosen(made, made.signs == 0)
 
     def everything_ended(self, before: Made, coming: Coming, reader: Reader) -> Made:
         """The same with all that is withdrawn: every composite dies, and every row leaves."""
@@ -358,7 +357,7 @@ def concatenated(made: list[Made], streams: int, births: int) -> Made:
 def in_order(made: Made) -> Made:
     """In the order of events; at each first what is withdrawn, then what is past."""
     order = np.argsort(made.events.astype(np.int64) * 3 + made.signs, kind="stable")
-    return Made(*(np.ascontiguousarray(array[order]) for array in made))
+    return chosen(made, order)
 
 
 def _wide(births: Int64s, width: int) -> Int64s:

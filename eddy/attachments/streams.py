@@ -9,14 +9,15 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 from attrs import define, evolve, field, frozen
-from numpy.typing import NDArray
 
 from eddy.attachments.layout import Int64s
+from eddy.attachments.reader import Reader
 from eddy.intake.intake import Arrivals, Part
 from eddy.intake.lowwater import LowWater
 from eddy.query.query import Query
 from eddy.store.payload import Payload
 from eddy.store.row_numbers import RowNumbers
+from eddy.store.stream import HeldStream
 from eddy.values.strings import StringPool
 from eddy.values.types import Array
 
@@ -111,6 +112,11 @@ class AttachedStreams:
         rest = tuple(part for part in arrivals.parts if part.stream < k)
         seen = np.where(arrivals.streams < k, arrivals.streams, np.int32(-1))
         return Arrivals(seen, arrivals.times, rest, arrivals.given)
+
+    def reader(self, streams: Sequence[HeldStream]) -> Reader:
+        """Reads rows of all streams of the query; ``streams`` are those of the core."""
+        stored: list[HeldStream] = [*streams, *self.streams]
+        return Reader(self.query.names, [stream.payload for stream in stored])
 
     def floors(self) -> list[int]:
         """The first row of each stream that is live or that somebody may ask for."""

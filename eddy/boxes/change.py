@@ -255,6 +255,12 @@ def check_box(what: str, box: object) -> None:
         raise EddyError(
             f"{what} is no black box, which is an object with push_all(batches), but {shown(box)}"
         )
+    attached = getattr(getattr(box, "query", None), "attachments", ())
+    if attached:
+        raise EddyError(
+            f"{what} has {attached[0]}, so what it gives depends on rows that have left their windows, which no other "
+            "box would be given: use the Eddy itself, and change its plan by its own migrate(plan)"
+        )
 
 
 def close(box: object) -> None:

@@ -9,7 +9,9 @@ import numpy as np
 
 from eddy.inspect.collect import bytes_held
 from eddy.intake.intake import Arrivals
+from eddy.intake.travel import WHEN
 from eddy.results.result import Result
+from eddy.values.types import Column
 
 if TYPE_CHECKING:
     from eddy.state import EngineState
@@ -38,6 +40,9 @@ def _route(state: EngineState, arrivals: Arrivals, results: bool) -> Result:
     state.history.note(
         state.events, counts, lows, arrivals.streams, arrivals.times, executor.plan, arrivals.parts
     )
+    if any(one.in_order for one in state.query.aggregates):
+        for part in arrivals.parts:
+            part.columns[WHEN] = Column(state.events + part.events.astype(np.int64))
     _take_in(state, arrivals, results)
     state.events += events
     state.batches += max(1, -(-events // state.options.batch_size))

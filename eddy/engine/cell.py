@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from eddy.engine import passing
 from eddy.engine.batch import process
 from eddy.engine.build import build, started, steered
 from eddy.engine.eddy import EngineOver
@@ -57,10 +58,12 @@ class Cell:
         self.partitioning = partitioning
         self.number = number
         self.counted = counted(query)
-        if self.counted and not travels:
+        if self.counted and not travels and (partitioning.cells > 1 or not query.attachments):
             raise EddyError(
                 f"the window of {self.counted[0]} counts rows, so their numbers must travel with them"
             )
+        if query.attachments and travels:
+            raise EddyError(f"with {query.attachments[0]} nothing travels with the rows: give travels=False")
         self.travels = travels
         share = Share(frozenset(self.counted)) if travels else None
         self._state = started(steered(build(checked(query, **options), options.get("plan"), share)))
@@ -121,6 +124,16 @@ class Cell:
         nothing = state.output.nothing(state.fetch)
         return state.recent.give(Result.concat([nothing, *parts]))
 
+    def close(self) -> Result:
+        """All windows end: what an outer or an anti join still owes. The cell takes no more rows."""
+        state = self._state
+        last = (
+            state.output.nothing(state.fetch) if state.closed else passing.owed(state, passing.flush(state))
+        )
+        self._state = passing.ended(state)
+        self.engine = EngineOver(self._state)
+        return last
+
     def migrate(self, plan: str) -> None:
         """Change the plan of this cell now. No row moves to another cell."""
         self.engine.migrate(plan)
@@ -138,6 +151,11 @@ class Cell:
         Rows below are dead for all events to come: a checkpoint is the rows from here on, to be pushed again.
         """
         state, found = self._state, {}
+        if self.query.attachments:
+            raise EddyError(
+                f"with {self.query.attachments[0]} rows cannot be pushed again: which of them had a partner is not in "
+                "them"
+            )
         if not self.travels:
             return dict(zip(self.query.names, state.lowwater.lows.tolist(), strict=True))
         lows, counts = state.row_numbers.lows.tolist(), state.row_numbers.counts.tolist()

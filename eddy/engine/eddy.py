@@ -22,7 +22,6 @@ from eddy.inspect.explanation import Explanation
 from eddy.inspect.why import Inquiry
 from eddy.query.query import Query
 from eddy.reorder.disorder import Lateness
-from eddy.results.output import GroupedOutput
 from eddy.results.result import Result
 from eddy.shown import kind_of
 from eddy.snapshot import snapshot
@@ -208,8 +207,8 @@ class Eddy:
     def close(self) -> Result:
         """Flush, return these last results, and let go of all rows. The engine takes no more calls that change it.
 
-        All windows end: what an outer or an anti join still owes is among the results. Nothing is withdrawn. To close it
-        again does nothing.
+        All windows end: what an outer or an anti join still owes is among the results. Nothing is withdrawn. To close
+        it again does nothing.
         """
         state = self._state
         last = state.output.nothing(state.fetch) if state.closed else passing.owed(state, self.flush())
@@ -393,7 +392,7 @@ class Eddy:
     @asked
     def table(self) -> Result:
         """The groups of an aggregate as they are now, one row each; without GROUP BY one row, always."""
-        if not isinstance(self._state.output, GroupedOutput):
+        if not self.query.grouped:
             raise EddyError("table() shows the groups of an aggregate: give the query aggregates")
         check_ready(self._state, "ask")
         return self._state.output.table()
@@ -408,6 +407,11 @@ class Eddy:
         """
         if self._state.broken is not None:
             check_ready(self._state, "ask")
+        if self.query.attachments:
+            raise EddyError(
+                f"why and why_not explain inner joins, and this query has {self.query.attachments[0]}: ask an engine "
+                "with the joins of the others alone"
+            )
         if not self._state.executor.routers:
             raise EddyError(
                 "why and why_not explain joins, not set differences: read the signs of its results"

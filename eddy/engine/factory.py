@@ -9,7 +9,7 @@ import numpy as np
 
 from eddy.intake.intake import stored_columns
 from eddy.intake.lowwater_kernels import GIVEN
-from eddy.intake.travel import ROW, Share
+from eddy.intake.travel import ROW, WHEN, Share
 from eddy.migration.black_box import BlackBox
 from eddy.plan.compiler import Compiler
 from eddy.plan.difference_plan import Subtractions, parse_subtractions
@@ -78,6 +78,8 @@ class Factory:
         columns = {column: types[column] for column in types if column in self.stored[name]}
         if self.share is not None:
             columns[ROW] = INT64
+        elif any(one.in_order for one in query.aggregates):
+            columns[WHEN] = INT64
         classes = tuple(c.index for c in query.key_classes if name in c.members)
         asked = [half for residual in query.residuals for half in residual.halves if self.joins == "hash"]
         payload = Payload(columns, self.pool, first_row)

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from eddy.engine.fast_path import is_plain
-from eddy.values.types import STRING
 from policies.routing import OPTIMISED
 from stairs.kernel import known
 from stairs.probe_kernels import ARRIVING, FILLING, SCAN_ARRIVING, SCAN_FILLING
@@ -67,7 +66,7 @@ def _modules(state: EngineState) -> Iterator[str]:
         yield from _optimizer(state)
     if is_plain(state):
         yield "eddy.fast.kernels"
-    if any(of.name == STRING.name for stream in query.streams.values() for of in stream.columns.values()):
+    if any(of.is_coded for stream in options.query.streams.values() for of in stream.columns.values()):
         yield from ("eddy.values.string_kernels", "eddy.values.carried_kernels", "eddy.values.object_kernels")
     if options.disorder is not None:
         yield "eddy.reorder.order_kernels"
@@ -75,10 +74,12 @@ def _modules(state: EngineState) -> Iterator[str]:
         yield from ("stairs.band_kernels", "stairs.sorted_kernels")
     if query.base is not None:
         yield from _of("eddy.difference.", "eddy.difference.chain")
-    if query.grouped:
+    if options.query.grouped:
         yield from _of("eddy.aggregate.", "eddy.aggregate.groups")
     if state.output.signed:
         yield from _of("eddy.results.", "eddy.results.withdrawals")
+    if state.attached is not None:
+        yield from _of("eddy.attachments.", "eddy.attachments.stage")
     if options.feedback.watches:
         yield from _of("stairs.feedback.", "eddy.feedback.suspension")
     if options.threads > 1 and query.base is None:

@@ -15,7 +15,7 @@ from eddy.query.query import Query
 from eddy.store.row_numbers import Found
 from eddy.store.stream import StoredStream
 from eddy.values.instants import format_instant
-from eddy.values.types import FLOAT64, INT64, UINT64, Array, Column, ColumnType, timestamp_type
+from eddy.values.types import DIGITS, FLOAT64, INT64, UINT64, Array, Column, ColumnType, decimal_type
 
 
 @frozen
@@ -193,7 +193,9 @@ def _value_text(column: Column, of: ColumnType) -> str:
     if column.valid is not None and not column.valid[0]:
         return "NULL"
     value = column.values[0]
-    value = value.as_py() if of.kind == "string" else value.item()
+    value = value.as_py() if of.is_coded else value.item()
+    if of.kind in ("binary", "opaque"):
+        return str(value)
     if of.kind == "timestamp":
         return format_instant(value, str(of.unit), of.zone)
     return "NaN" if isinstance(value, float) and math.isnan(value) else str(Literal(value, of))
@@ -204,5 +206,9 @@ def _key_text(key_class: KeyClass, key: int | None, column: ColumnType) -> str:
     if column.kind == "bool":
         return str(Literal(bool(key), column))
     of = {"int": INT64, "uint": UINT64, "float": FLOAT64}.get(key_class.kind)
-    of = of or timestamp_type(str(key_class.unit), column.zone)
+    if key_class.kind == "decimal":
+        of = decimal_type(DIGITS, key_class.scale)
+    elif of is None:
+        of = column if key_class.unit is None else column.with_unit(key_class.unit)
+        return _value_text(Column(np.array([key]).astype(of.dtype)), of)
     return _value_text(Column(np.array([key]).view(of.dtype)), of)

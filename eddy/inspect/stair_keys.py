@@ -90,7 +90,7 @@ def _encoded(of: KeyClass, pool: StringPool, values: Any) -> tuple[Keys, NDArray
             errors.append(str(error))
             continue
         known, stored = column.known, column.values
-        if kind.kind == "string":
+        if kind.is_coded:
             stored = pool.encode(stored)
         keys, valid = of.encode(stream, stored, known)
         return np.asarray(keys, np.int64), known if valid is None else valid

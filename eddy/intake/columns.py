@@ -59,7 +59,7 @@ def normalise(
         else:
             found = _column(kind, values, column in coded)
             if found is None:
-                found = convert(f"stream {name}, column {column!r}", kind, values)
+                found = convert(f"stream {name}, column {column!r}", kind, values, stream.parse)
             columns[column] = found
             size = len(found.values)
         if size != n:
@@ -82,6 +82,8 @@ def _column(kind: ColumnType, values: Any, coded: bool) -> Column | None:
     """A column that needs no closer look; None if it does."""
     if kind.kind == "string":
         return plain_text(values, coded)
+    if kind.is_coded:
+        return None
     array = plain(kind, values)
     return plain_nulls(kind, values) if array is None else Column(array)
 

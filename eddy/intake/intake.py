@@ -124,7 +124,7 @@ class Intake:
         self.query = query
         self.pool = pool
         self._texts = {
-            name: [c for c in stored[name] if stream.columns[c].kind == "string"]
+            name: [c for c in stored[name] if stream.columns[c].is_coded]
             for name, stream in query.streams.items()
         }
         self._carried = carried_columns(query)
@@ -402,13 +402,13 @@ def stored_columns(query: Query, tested: bool = False) -> dict[str, set[str]]:
         stored[stream].add(column)
     for key_class in () if tested else query.key_classes:
         for stream, column in key_class.members.items():
-            if query.streams[stream].columns[column].kind == "string" or query.base is not None:
+            if query.streams[stream].columns[column].is_coded or query.base is not None:
                 stored[stream].add(column)
     return stored
 
 
 def carried_columns(query: Query) -> set[tuple[str, str]]:
-    """The columns of strings, by stream and name, that nobody compares: they are shown in results, and that is all."""
+    """The coded columns, by stream and name, that nobody compares: they are shown in results, and that is all."""
     shown = {(output.stream, output.column) for output in query.select}
     compared = {pair for output in query.group_by for pair in output.expression.columns}
     for aggregate in query.aggregates:
@@ -420,4 +420,7 @@ def carried_columns(query: Query) -> set[tuple[str, str]]:
     compared |= query.read_later
     for key_class in query.key_classes:
         compared.update(key_class.members.items())
-    return {(s, c) for s, c in shown - compared if query.streams[s].columns[c].kind == "string"}
+    coded = {
+        (s, c): of for s, stream in query.streams.items() for c, of in stream.columns.items() if of.is_coded
+    }
+    return {pair for pair, of in coded.items() if pair in shown - compared or not of.is_comparable}

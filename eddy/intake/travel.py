@@ -9,6 +9,8 @@ from eddy.values.strings import StringPool
 
 EVENT, ROW = "__event", "__row"
 """Columns that travel with a row: the number of its event, and its own in its stream."""
+WHEN = "__when"
+"""A column that an engine adds to all rows where the order of results counts: the numbers of their events."""
 
 
 def mark_column(stream: str) -> str:

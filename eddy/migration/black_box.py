@@ -49,7 +49,7 @@ class BlackBox:
         for batch in self._queue:
             for part in batch.arrivals.parts:
                 for name, kind in self.streams[part.stream].payload.columns.items():
-                    if kind.kind == "string":
+                    if kind.is_coded:
                         yield part.columns[name].values
 
     def feed(self, batch: Batch) -> None:

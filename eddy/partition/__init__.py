@@ -14,6 +14,9 @@ Kinds:
   belongs to the slice of its latest event.
 - ``single``: everything to cell 0; set differences and aggregates are not dealt out.
 
+Outer, semi, anti and as-of joins (``query.attachments``) are hashed by a key that all streams share, where no window
+counts rows, or single: no row is copied, and every row is sent. Of these `Cell.close` gives what is owed at the end.
+
 Heavy keys, which a sample shows, have grids of their own in the first two.
 
 What travels with a row, as columns beside its own (`Cell.push` takes them out again; all int64):

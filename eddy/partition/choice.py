@@ -10,6 +10,7 @@ from attrs import field, frozen
 from eddy.checks import checked, whole
 from eddy.errors import EddyError
 from eddy.intake.columns import _mapping
+from eddy.partition.attached import deal_all, hashed, shared_key
 from eddy.partition.given import check_columns, check_sizes, check_streams, checked_sample
 from eddy.partition.grid import Grid, Weighed, deal
 from eddy.partition.marks import counted
@@ -77,6 +78,8 @@ class Partitioning:
         check_columns(self.query, stream, batch, self.classes, by_time, numbers=numbers, events=events)
         if self.slices is not None:
             return self.slices.deal(self.query, stream, batch, numbers, events)
+        if self.query.attachments and self.cells > 1:
+            return deal_all(self.weighed, self.cells, stream, batch)
         return deal(self.weighed, self.grids, stream, batch, numbers)
 
     def copies(self, stream: str) -> float:
@@ -163,8 +166,12 @@ def choose(
     by_time = query.time_windows and not counted(query)
     batches = checked_sample(query, sample, _cut_by(query) if kind != "slices" else (), by_time)
     if query.signed:
-        what = "an aggregate" if query.base is None else "a set difference"
+        what = (
+            "an aggregate" if query.grouped else "a set difference" if query.minus else "a query with changes"
+        )
         return _single(query, rows, f"{what} is not dealt out: a result can depend on events of any cell")
+    if query.attachments:
+        return _attached(query, cells, rows, kind)
     if kind == "single" or cells == 1:
         return _single(query, rows, "")
     sliced = None
@@ -184,6 +191,7 @@ def gridded(
     kind: str | None = None,
 ) -> Partitioning:
     """A grid of cells for the join of a query, whatever is made of its results."""
+    _check_inner(query)
     covering = _covering(query)
     if kind == "hash" and not covering:
         raise EddyError("no one key joins all streams, so they cannot be hashed: ask for hypercube")
@@ -229,6 +237,39 @@ def _single(query: Query, rows: Mapping[str, float] | None, note: str) -> Partit
     )
 
 
+# -- attachments -------------------------------------------------------------------------------------------------------
+
+
+def _attached(query: Query, cells: int, rows: Mapping[str, float] | None, kind: str | None) -> Partitioning:
+    """By the hash of a key that all streams share, or everything to one cell."""
+    if kind in ("hypercube", "slices"):
+        _check_inner(query)
+    key, marked, why = shared_key(query), counted(query), ""
+    if marked:
+        why = f"with {query.attachments[0]} rows are not dealt out where a window counts them, as that of {marked[0]}"
+    elif key is None:
+        why = f"with {query.attachments[-1]} rows are dealt out only by one key that joins all streams: there is none"
+    if why and kind == "hash":
+        raise EddyError(f"{why}, so leave kind out")
+    if key is None or why or kind == "single" or cells == 1:
+        return _single(query, rows, why)
+    sizes = _sizes(query, rows)
+    weighed = Weighed(query.names, (key,), sizes)
+    grids, total = hashed(weighed, cells), sum(sizes.values())
+    return Partitioning(
+        "hash", cells, query, weighed, grids, sized=rows is not None, load=total / cells, sent=total
+    )
+
+
+def _check_inner(query: Query) -> None:
+    """EddyError for attachments: a copy of a row would be a row without a partner in another cell."""
+    if query.attachments:
+        raise EddyError(
+            f"with {query.attachments[0]} rows are not copied: they are dealt out by the hash of one key, or not at "
+            "all; call choose without a kind"
+        )
+
+
 # -- slices ------------------------------------------------------------------------------------------------------------
 
 
@@ -266,6 +307,7 @@ def sliced(
 
     ``counts``: of each stream whose window counts rows, how many of its rows come before each start.
     """
+    _check_inner(query)
     return _of_slices(query, slices(query, starts, counts), None, {})
 
 

@@ -75,7 +75,7 @@ def key_of(key_class: KeyClass, stream: str, values: object) -> Column:
     """
     kind = key_class.types[stream]
     found = values if isinstance(values, Column) else convert(f"stream {stream}, {key_class}", kind, values)
-    if kind.kind == "string":
+    if kind.is_coded:
         return Column(text_keys(found.values), found.valid)
     keys, valid = key_class.encode(stream, np.ascontiguousarray(found.values), found.valid)
     return Column(np.ascontiguousarray(keys), valid)

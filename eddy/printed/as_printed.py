@@ -77,9 +77,9 @@ class AsPrinted:
             )
         if fresh not in ("own", "any") or (fresh == "any" and not isinstance(technique, Jisc)):
             raise PolicyError(f'fresh is "own", or for Jisc(literal=True) "any"; not {fresh!r}')
-        if query.residuals or query.base is not None or query.grouped:
+        if query.residuals or query.base is not None or query.signed or query.attachments:
             raise QueryError(
-                "AsPrinted runs joins of equalities: no other predicates, differences or aggregates"
+                "AsPrinted runs joins of equalities: no other predicates, differences, aggregates or attachments"
             )
         self.query, self._exact = query, Eddy(query, plan)
         factory = Factory(query, "hash")

@@ -107,17 +107,17 @@ def _asked(node: exp.Expr, query: exp.Expr, negated: bool) -> Asked:
     what = next((text for clause, text in _REFUSED.items() if query.args.get(clause)), None)
     if what is None and any(item.find(exp.AggFunc) for item in query.expressions):
         what = "an aggregate"
-    from_ = query.args.get("from_")
-    if what is None and (from_ is None or not isinstance(from_.this, exp.Table)):
+    table = query.args["from_"].this if query.args.get("from_") else None
+    if what is None and not isinstance(table, exp.Table):
         what = "no stream in FROM"
-    if what is not None:
+    if what is not None or not isinstance(table, exp.Table):
         raise QueryError(f"the subquery has {what}: {_SUBQUERY}")
     where = query.args["where"].this if query.args.get("where") else None
     if not isinstance(node, exp.In):
-        return Asked(from_.this, where, negated)
+        return Asked(table, where, negated)
     if len(query.expressions) != 1 or isinstance(query.expressions[0], exp.Star):
         raise QueryError("the subquery of IN has one column: A.k IN (SELECT B.k FROM B)")
-    return Asked(from_.this, where, negated, node.this, query.expressions[0].unalias())
+    return Asked(table, where, negated, node.this, query.expressions[0].unalias())
 
 
 @define

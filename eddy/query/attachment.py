@@ -1,15 +1,15 @@
 """Attachments of a query: outer, semi, anti and as-of joins of one stream each with what stands before it.
 
-`attach=[LeftJoin("B", on="A.k = B.k"), ...]` is applied in this order to the composites of the core, the streams that no
-attachment names. The condition may read the core and the attachments before it. Its equalities of columns are keys; what
-it says of the attached stream alone is a filter of that, where rows of it are never given by themselves; all else is
-tested on the pairs that the keys let through.
+`attach=[LeftJoin("B", on="A.k = B.k"), ...]` is applied in this order to the composites of the core, the streams that
+no attachment names. The condition may read the core and the attachments before it. Its equalities of columns are keys;
+what it says of the attached stream alone is a filter of that, where rows of it are never given by themselves; all else
+is tested on the pairs that the keys let through.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from attrs import field, frozen
@@ -30,14 +30,16 @@ from eddy.values.types import Array, Column
 Predicate = str | UserPredicate | UserFunction | Expression
 
 
+def _conjuncts(on: Any) -> Any:
+    return tuple(on) if isinstance(on, list) else on
+
+
 @frozen
 class Attach:
     """A stream that is joined with the composites of the core: see its subclasses."""
 
     stream: str
-    on: Predicate | tuple[Predicate, ...] = field(
-        default=(), converter=lambda on: tuple(on) if isinstance(on, list) else on
-    )
+    on: Predicate | Sequence[Predicate] = field(default=(), converter=_conjuncts)
 
     text: ClassVar[str]
     """As SQL says it."""

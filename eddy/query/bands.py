@@ -116,9 +116,13 @@ def halves(predicate: Expression) -> tuple[Half, ...] | None:
         return None if None in parts else tuple(half for part in parts for half in part or ())
     if not isinstance(predicate, Comparison) or predicate.op == "!=":
         return None
-    if not all(side.type.is_number or side.type.unit is not None for side in predicate.children):
-        return None
     left, right = predicate.left, predicate.right
+    if "decimal" in (left.type.kind, right.type.kind):
+        return _of_decimals(predicate)
+    if not all(
+        side.type.is_number or side.type.unit or side.type.kind == "date" for side in predicate.children
+    ):
+        return None
     units = [side.type.unit for side in (left, right) if side.type.unit is not None]
     unit = finest(*units) if units else None
     try:
@@ -129,6 +133,27 @@ def halves(predicate: Expression) -> tuple[Half, ...] | None:
             found += _halves(sums, strict)
         if predicate.op in (">", ">=", "="):
             found += _halves(_negated(sums), strict)
+    except _NoNumberError:
+        return None
+    return tuple(dict.fromkeys(found))
+
+
+def _of_decimals(predicate: Comparison) -> tuple[Half, ...] | None:
+    """Decimals that have as many digits behind the point are whole numbers; their sums may be NULL, so they stay whole.
+
+    Anything else cannot be put like that.
+    """
+    left, right = predicate.left, predicate.right
+    if left.type.kind != right.type.kind or left.type.scale != right.type.scale:
+        return None
+    if any(isinstance(side, Absolute) for side in (left, right)):
+        return None
+    found: list[Half] = []
+    try:
+        if predicate.op in ("<", "<=", "="):
+            found += _halves(((1, left, None), (-1, right, None)), predicate.op in "<>")
+        if predicate.op in (">", ">=", "="):
+            found += _halves(((-1, left, None), (1, right, None)), predicate.op in "<>")
     except _NoNumberError:
         return None
     return tuple(dict.fromkeys(found))
@@ -195,7 +220,7 @@ def _halves(sums: Parts, strict: bool) -> Iterator[Half]:
 
 def _reads_text(expression: Expression) -> bool:
     if isinstance(expression, Reference):
-        return expression.type.kind == "string"
+        return expression.type.is_coded
     return any(map(_reads_text, expression.children))
 
 

@@ -14,12 +14,17 @@ from eddy.query.expressions import Expression, Literal
 from eddy.query.functions import BY_NODE, FUNCTIONS, Apply, Function
 from eddy.query.instead import nearest_function
 from eddy.query.logic import Not
+from eddy.values.time_functions import STEPS
 from eddy.values.types import NULL, STRING
 
 Translate = Callable[[exp.Expr], Expression]
-AGGREGATES = ("COUNT", "SUM", "AVG", "MIN", "MAX", "MEDIAN")
+AGGREGATES = (
+    *("COUNT", "SUM", "AVG", "MIN", "MAX", "MEDIAN", "STDDEV", "STDDEV_SAMP", "STDDEV_POP", "VARIANCE"),
+    *("VAR_SAMP", "VAR_POP", "QUANTILE_CONT", "QUANTILE_DISC", "PERCENTILE_CONT", "PERCENTILE_DISC"),
+    *("BOOL_AND", "BOOL_OR", "FIRST", "LAST", "ARRAY_AGG"),
+)
 """Those that SQL knows, which stand in SELECT and HAVING."""
-_ALIASES = {"REGEXP_MATCHES": "REGEXP_LIKE", "DATE_PART": "EXTRACT"}
+_ALIASES = {"REGEXP_MATCHES": "REGEXP_LIKE", "DATE_PART": "EXTRACT", "DATEDIFF": "DATE_DIFF"}
 
 
 def call(node: exp.Expr, translate: Translate) -> Expression | None:
@@ -36,8 +41,6 @@ def _call(function: Function, node: exp.Expr, translate: Translate) -> Expressio
     name, given = function.name, [*_given(node)]
     if name == "TRIM":
         name = {"LEADING": "LTRIM", "TRAILING": "RTRIM"}.get(node.args.get("position") or "", name)
-    elif name == "DATE_DIFF":
-        given = _date_diff(node, given)
     called = apply(name, [translate(part) for part in given])
     return Not(called) if node.args.get("negate") else called
 
@@ -51,18 +54,18 @@ def _given(node: exp.Expr) -> Iterator[exp.Expr]:
         )
 
 
-def _date_diff(node: exp.Expr, given: list[exp.Expr]) -> list[exp.Expr]:
+def _date_diff(given: list[exp.Expr]) -> list[exp.Expr]:
     """DATE_DIFF('day', a, b), or DATE_DIFF(b, a, DAY) as others have it: the part, the first and the second time."""
-    first, unit = node.this, node.args.get("unit")
-    if isinstance(first, exp.Literal) and unit is not None:
-        if isinstance(unit, exp.Var):  # sqlglot takes a bare name here for a unit of time
-            raise QueryError(
-                f"{node.sql()}: name the stream of the last column as well, such as DATE_DIFF('day', A.x, B.y)"
-            )
-        return [first, node.expression, unit]
-    if isinstance(unit, exp.Var) or unit is None:
-        return [exp.Literal.string("day" if unit is None else unit.name), node.expression, first]
-    raise QueryError(f"{node.sql()} is not supported: write DATE_DIFF('day', A.x, B.y)")
+    last = given[-1] if len(given) in (2, 3) else None
+    named = isinstance(given[0], exp.Literal)
+    if (
+        isinstance(last, exp.Column)
+        and not named
+        and not last.table
+        and last.name.lower().removesuffix("s") in STEPS
+    ):
+        return [exp.Literal.string(last.name), given[1], given[0]]
+    return [exp.Literal.string("day"), given[1], given[0]] if len(given) == 2 else given
 
 
 def apply(name: str, arguments: Sequence[Expression]) -> Expression:
@@ -76,17 +79,21 @@ def apply(name: str, arguments: Sequence[Expression]) -> Expression:
 def refusal(node: exp.Expr) -> str:
     """What to say of a part of SQL that means nothing here: what comes nearest, and what there is."""
     what = node.name if isinstance(node, exp.Anonymous) else node.key.upper()
+    said = what if isinstance(node, exp.Anonymous) else node.sql()
+    if isinstance(node, exp.Func) and not isinstance(node, (exp.Binary, exp.Anonymous)):
+        said = node.sql_name()
     if isinstance(node, exp.AggFunc):
         return f"{node.sql()} is an aggregate, which is not supported in a predicate: it stands in SELECT and HAVING"
     if isinstance(node, (exp.Subquery, exp.Exists, exp.Select)):
         return f"{node.sql()} is not supported here: a subquery stands in FROM, where it filters, projects or joins"
     known = [*(name for name in FUNCTIONS if name.isidentifier()), "ABS", "CAST", "NULLIF", "MOD"]
     near = nearest_function(what, [*known, *AGGREGATES])
+    if near:
+        return f"{said} is not supported: {near}"
     listed = ", ".join(sorted(name for name in known if name != "CASE"))
     return (
-        f"{node.sql()} ({what}) is not supported: {near}There are + - * / % ||, comparisons, BETWEEN, IN, IS NULL, "
-        f"IS DISTINCT FROM, AND, OR, NOT, CASE and {listed}; a function of your own is passed as eddy.predicate or "
-        "eddy.function"
+        f"{said} is not supported: write a function of your own, eddy.function or eddy.predicate, or say it with + - * "
+        f"/ % ||, comparisons, BETWEEN, IN, IS NULL, IS DISTINCT FROM, AND, OR, NOT, CASE and {listed}"
     )
 
 
@@ -127,7 +134,8 @@ def _anonymous(node: exp.Anonymous, translate: Translate) -> Expression:
     name = _ALIASES.get(node.name.upper(), node.name.upper())
     if name not in FUNCTIONS or not name.isidentifier() or name == "CASE":
         raise QueryError(refusal(node))
-    return apply(name, [translate(part) for part in node.expressions])
+    given = _date_diff(node.expressions) if name == "DATE_DIFF" else node.expressions
+    return apply(name, [translate(part) for part in given])
 
 
 def _part_of_time(node: exp.Expr, translate: Translate) -> Expression:

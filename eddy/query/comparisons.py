@@ -7,6 +7,7 @@ import pyarrow as pa
 from attrs import frozen
 
 from eddy.query import typing_rules
+from eddy.query.beside import at_midnight
 from eddy.query.expressions import Expression, Get, Literal
 from eddy.values import arithmetic as evaluate
 from eddy.values.among import among
@@ -98,7 +99,11 @@ class InList(Test):
 
     def __attrs_post_init__(self) -> None:
         pairs = [typing_rules.comparison("=", self.operand, option) for option in self.options]
-        object.__setattr__(self, "options", tuple(option for _, option in pairs))
+        options = tuple(option for _, option in pairs)
+        if any(operand != self.operand for operand, _ in pairs):  # a date beside a time
+            object.__setattr__(self, "operand", at_midnight(self.operand))
+            options = tuple(map(at_midnight, options))
+        object.__setattr__(self, "options", options)
 
     def evaluate(self, get: Get) -> Column:
         operand, of = self.operand.evaluate(get), self.operand.type
@@ -116,7 +121,10 @@ class InList(Test):
 
 def _looked_up(option: ColumnType, operand: ColumnType) -> bool:
     """Whether constants of this type can be looked up together: those of the operand's own kind and unit."""
-    return operand.kind in ("string", "int", "timestamp") and (option.kind, option.unit) == (
+    return operand.kind in ("string", "int", "timestamp", "date", "duration") and (
+        option.kind,
+        option.unit,
+    ) == (
         operand.kind,
         operand.unit,
     )

@@ -6,8 +6,9 @@ import math
 from typing import NoReturn
 
 from eddy.errors import QueryError
-from eddy.query.casts import WRITTEN, Cast
+from eddy.query.casts import Cast, sql_name
 from eddy.query.expressions import Arithmetic, Expression, Literal
+from eddy.values.decimals import digits_of
 from eddy.values.durations import coarsest
 from eddy.values.types import (
     FLOAT64,
@@ -17,8 +18,7 @@ from eddy.values.types import (
     UINT64,
     UNITS,
     ColumnType,
-    duration_type,
-    timestamp_type,
+    decimal_type,
 )
 
 _INT64, _UINT64 = range(-(2**63), 2**63), range(2**64)
@@ -32,22 +32,24 @@ def fold(node: Expression) -> Expression:
     if column.valid is not None and not column.valid.all():
         fits = not isinstance(node, Arithmetic) or node.op not in "+-*"
         fits = fits or not all(isinstance(side, Literal) for side in node.children)  # one is NULL
-        if not fits and node.type.kind in ("int", "uint", "timestamp", "duration"):
-            raise QueryError(f"{node} does not fit 64 bits")
+        if not fits and node.type.kind in ("int", "uint", "timestamp", "duration", "decimal", "date"):
+            what = f"a {node.type}" if node.type.kind in ("decimal", "date") else "64 bits"
+            raise QueryError(f"{node} does not fit {what}")
         return Literal(None, NULL) if isinstance(node, Arithmetic) else typed_null(node.type)
     if node.type.kind == "string":
         return Literal(column.values.as_py(), STRING)
+    if node.type.is_coded:
+        return Literal(column.values.as_py(), node.type)
     value = column.values[0].item()
     if isinstance(value, float) and not math.isfinite(value):
         raise QueryError(f"{node} does not fit a float64")
     if node.type.unit is not None:
         value, unit = coarsest(value * (UNITS["ns"] // UNITS[node.type.unit]))
-        return Literal(
-            value,
-            duration_type(unit) if node.type.kind == "duration" else timestamp_type(unit, node.type.zone),
-        )
+        return Literal(value, node.type.with_unit(unit))
     if node.type.is_integer:
         return integer(value)
+    if node.type.kind == "decimal":
+        return Literal(value, decimal_type(digits_of(value, node.type.scale), node.type.scale))
     return Literal(value, FLOAT64 if node.type.kind == "float" else node.type)
 
 
@@ -57,7 +59,7 @@ def _no_columns(stream: str, column: str) -> NoReturn:
 
 def typed_null(kind: ColumnType) -> Expression:
     """NULL of a type, where SQL has a name for that."""
-    return Cast(Literal(None, NULL), kind) if kind.name in WRITTEN else Literal(None, NULL)
+    return Cast(Literal(None, NULL), kind) if sql_name(kind) else Literal(None, NULL)
 
 
 def integer(value: int) -> Literal:

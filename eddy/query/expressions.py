@@ -8,6 +8,7 @@ an equal node.
 from __future__ import annotations
 
 import re
+import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -17,6 +18,8 @@ from attrs import evolve, field, fields, frozen
 
 from eddy.query import typing_rules
 from eddy.values import arithmetic as evaluate
+from eddy.values.days import format_date, format_time
+from eddy.values.decimals import unscaled
 from eddy.values.instants import format_instant
 from eddy.values.types import Array, Column, ColumnType
 
@@ -128,20 +131,26 @@ class Reference(Expression):
 
 @frozen
 class Literal(Expression):
-    """A constant. Times and durations are a number of their type's unit; None is NULL."""
+    """A constant, as its type is stored: times are a number of their unit, UUIDs bytes. None is NULL."""
 
     value: Any
     type: ColumnType
+    written: str = field(default="", eq=False, repr=False)
+    """The digits of a number that a float may not hold, as they were written."""
 
     def evaluate(self, get: Get) -> Column:
         if self.value is None:
             return Column(np.zeros(1, bool), np.zeros(1, bool))
         if isinstance(self.value, str):
             return Column(pa.scalar(self.value, pa.string()))
+        if isinstance(self.value, bytes):
+            return Column(pa.scalar(self.value, pa.binary()))
         return Column(np.array([self.value], self.type.dtype))
 
     @property
     def binding(self) -> int:
+        if self.type.kind == "date" and format_date(self.value) is None:
+            return 5
         return 8 if isinstance(self.value, (int, float)) and self.value < 0 else 9
 
     def __str__(self) -> str:
@@ -151,6 +160,15 @@ class Literal(Expression):
             return "'" + str(self.value).replace("'", "''") + "'"
         if self.type.kind == "timestamp":
             return f"TIMESTAMP '{format_instant(self.value, str(self.type.unit), self.type.zone)}'"
+        if self.type.kind == "date":
+            text = format_date(self.value)
+            return f"DATE '1970-01-01' + {self.value}" if text is None else f"DATE '{text}'"
+        if self.type.kind == "time":
+            return f"TIME '{format_time(self.value, str(self.type.unit))}'"
+        if self.type.kind == "decimal":
+            return f"DECIMAL '{unscaled(self.value, self.type.scale):f}'"
+        if self.type.kind == "uuid":
+            return f"UUID '{uuid.UUID(bytes=self.value)}'"
         if self.type.kind == "duration":
             return f"INTERVAL '{self.value} {self.type.unit}'"
         return str(self.value).upper() if self.type.kind == "bool" else repr(self.value)

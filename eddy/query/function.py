@@ -14,7 +14,9 @@ from eddy.query.expressions import Expression, Get
 from eddy.query.names import Scope
 from eddy.query.parse import parse_sql, translate
 from eddy.shown import shown
+from eddy.values import arrow
 from eddy.values.compute import from_datum, repeated, to_datum
+from eddy.values.fitting import presented
 from eddy.values.types import Column, ColumnType, column_type
 
 
@@ -76,7 +78,12 @@ class Vectorised(Expression):
         given = []
         for column, argument in zip(columns, self.arguments, strict=True):
             array = to_datum(repeated(column, n), argument.type, False)
-            given.append(array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array)
+            array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+            given.append(
+                presented(argument.type, array, arrow.valid_of(array))
+                if argument.type.kind == "uuid"
+                else array
+            )
         found = self.function(*given)
         try:
             if not isinstance(found, (pa.Array, pa.ChunkedArray)):

@@ -13,6 +13,7 @@ from attrs import field, frozen
 from sqlglot import exp
 
 from eddy.query import signatures as takes
+from eddy.query import typing_rules
 from eddy.query.expressions import Expression, Get
 from eddy.query.signatures import MANY, Rule
 from eddy.values import number_functions as numbers
@@ -78,7 +79,7 @@ _LINES = (
     Function("REGEXP_EXTRACT", exp.RegexpExtract, takes.regexp_extract, text.regexp_extract),
     Function("EXTRACT", exp.Extract, takes.times(1, INT64), time.extract),
     Function("DATE_TRUNC", exp.DateTrunc, takes.times(1), time.date_trunc),
-    Function("DATE_DIFF", exp.DateDiff, takes.times(2, INT64), time.date_diff),
+    Function("DATE_DIFF", None, takes.times(2, INT64), time.date_diff),
 )
 FUNCTIONS = {function.name: function for function in _LINES}
 BY_NODE = {function.node: function for function in _LINES if function.node is not None}
@@ -95,6 +96,8 @@ class Apply(Expression):
     _constant: tuple[bool, ...] = field(init=False, eq=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
+        for argument in self.arguments:
+            typing_rules.comparable(argument)
         arguments, wanted, kind = FUNCTIONS[self.function].rule(self.function, self.arguments)
         for name, value in (
             ("arguments", arguments),

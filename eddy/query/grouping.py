@@ -12,6 +12,7 @@ from attrs import evolve, field, frozen
 from sqlglot import exp
 
 from eddy.errors import QueryError
+from eddy.query import typing_rules
 from eddy.query.aggregates import AggregateOutput, aggregate_of, is_aggregate
 from eddy.query.expressions import Expression, Get, Reference
 from eddy.query.names import Scope
@@ -61,8 +62,12 @@ def grouping(
     """What SELECT, GROUP BY, HAVING and DISTINCT of a query come to."""
     if distinct:
         if groups or having is not None or any(item.find(exp.AggFunc) for item in items):
-            raise QueryError("DISTINCT does not go with groups: a group is shown once, leave DISTINCT out")
+            raise QueryError(
+                "DISTINCT does not go with groups: select what is grouped by, and leave DISTINCT out"
+            )
         groups = [column.expression for column in expanded(items, scope)]
+    for group in groups:
+        typing_rules.comparable(group)
     maker = _Maker(scope, _in_order(list(dict.fromkeys(groups)), items, scope))
     shown: list[Computed] = []
     for item in items:
@@ -118,7 +123,7 @@ class _Maker:
         loose = [c for c in lifted.find_all(exp.Column) if not c.name.startswith(("group ", "aggregate "))]
         if loose:
             refused = (
-                f"{loose[0].sql()} is neither grouped nor aggregated: add it to GROUP BY, or leave it out"
+                f"{written(loose[0])} is neither grouped nor aggregated: add it to GROUP BY, or leave it out"
             )
             raise about(loose[0], QueryError(refused))
         kept = {self.value(group).name: self.value(group) for group in self._groups}

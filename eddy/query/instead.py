@@ -20,6 +20,8 @@ INSTEAD = {
     "BITWISEXOR": "write POWER(x, y) for a power; " + _BITS,
     "PAD": _PAD,
     "WINDOW": _OVER,
+    **dict.fromkeys(("ROLLUP", "CUBE", "GROUPINGSETS"), "run one query for each GROUP BY"),
+    "FILTER": "FILTER stands behind an aggregate, such as SUM(x) FILTER (WHERE x > 0)",
     **dict.fromkeys(("DATEADD", "TSORDSADD", "TIMESTAMPADD"), _ADD),
     **dict.fromkeys(("DATESUB", "TIMESTAMPSUB"), "write t - INTERVAL '1' DAY"),
     **dict.fromkeys(("TO_TIMESTAMP", "STRTOTIME", "TSORDSTOTIMESTAMP"), "write CAST(x AS TIMESTAMP)"),
@@ -37,6 +39,7 @@ INSTEAD = {
     "PI": "write 3.141592653589793",
     "ISNAN": "write x <> x",
     **dict.fromkeys(("PLACEHOLDER", "PARAMETER"), _PARAMETER),
+    "LIST": "write ARRAY_AGG(x)",
     **dict.fromkeys(("STRUCT", "ARRAY", "MAP", "BRACKET", "JSONEXTRACT"), "columns have plain values: push the parts"),
 }  # fmt: skip
 """By sqlglot's name of a node, or the name of a function that it does not know."""
@@ -45,6 +48,6 @@ INSTEAD = {
 def nearest_function(name: str, known: Iterable[str]) -> str:
     """What to write in the place of something unknown, or the function that is called nearly so; may be empty."""
     if name.upper() in INSTEAD:
-        return f"{INSTEAD[name.upper()]}. "
+        return INSTEAD[name.upper()]
     close = difflib.get_close_matches(name.upper(), list(known), 1, 0.7)
-    return f"did you mean {close[0]}? " if close else ""
+    return f"did you mean {close[0]}?" if close else ""

@@ -24,7 +24,8 @@ class KeyClass:
     """One column of each of several streams, all equal in every result.
 
     `kind` says what the keys are: "int" (int64), "uint" (uint64, bit by bit), "float" (float64, bit by bit),
-    "timestamp" (int64 in the finest unit of the class) or "string" (codes of the engine's pool).
+    "timestamp", "time" and "duration" (int64 in the finest unit of the class), "date" (days), "decimal" (int64 in the
+    finest scale of the class), or "string", "binary" and "uuid" (codes of the engine's pool).
     """
 
     index: int
@@ -32,19 +33,20 @@ class KeyClass:
     types: dict[str, ColumnType] = field(repr=False)
     kind: str = field(init=False)
     unit: str | None = field(init=False, repr=False)
+    scale: int = field(init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         object.__setattr__(self, "kind", _kind(self.types.values()))
         units = [kind.unit for kind in self.types.values() if kind.unit is not None]
         object.__setattr__(self, "unit", finest(*units) if units else None)
+        object.__setattr__(self, "scale", max(kind.scale for kind in self.types.values()))
 
     def is_own_key(self, stream: str) -> bool:
         """Whether a member's values are their own keys: then `encode` would give them back."""
         of = self.types[stream]
-        same_unit = self.kind != "timestamp" or of.unit == self.unit
-        return (
-            of.kind not in ("float", "string") and of.dtype == np.int64 and self.kind != "float" and same_unit
-        )
+        same_unit = (of.unit, of.scale) == (self.unit, self.scale)
+        plain = of.kind != "float" and not of.is_coded and of.dtype == np.int64
+        return plain and self.kind != "float" and same_unit
 
     def encode(self, stream: str, values: Array, valid: Array | None = None) -> tuple[Array, Array | None]:
         """Canonical keys of a member's values (strings: codes), and a mask of those that can match at all.
@@ -58,18 +60,21 @@ class KeyClass:
         if self.kind == "float":
             keys = (values.astype(np.float64, copy=False) + 0.0).view(np.int64)  # -0.0 + 0.0 is 0.0
             fits = values == values
-        elif self.kind == "timestamp" and of.unit is not None and self.unit is not None:
-            keys = values
-            if of.unit != self.unit:
-                factor = np.array([UNITS[self.unit] // UNITS[of.unit]])
-                keys, fits = integer_arithmetic("*", values, factor, np.dtype("int64"))
-        elif self.kind == "string":
+        elif of.unit is not None and self.unit is not None and of.unit != self.unit:
+            factor = np.array([UNITS[self.unit] // UNITS[of.unit]])
+            keys, fits = integer_arithmetic("*", values, factor, np.dtype("int64"))
+        elif of.scale != self.scale:
+            whole, fits = self._whole(values) if of.kind == "float" else (values, None)
+            factor = np.array([10 ** (self.scale - of.scale)])
+            keys, inside = integer_arithmetic("*", whole, factor, np.dtype("int64"))
+            fits = both(fits, inside)
+        elif of.is_coded:
             keys = values
         elif of.kind == "float":
             keys, fits = self._whole(values)
         elif of.name == "uint64":
             keys = values.view(np.int64)
-            fits = keys >= 0 if self.kind == "int" else None
+            fits = None if self.kind == "uint" else keys >= 0
         else:
             keys = values.astype(np.int64, copy=False)
         if fits is None or fits.all():
@@ -90,8 +95,10 @@ class KeyClass:
 def _kind(types: Iterable[ColumnType]) -> str:
     types = list(types)
     kinds = {of.kind for of in types}
-    if kinds <= {"float"} or kinds <= {"string"} or kinds <= {"timestamp"}:
+    if len(kinds) == 1 and not kinds <= {"int", "uint", "bool"}:
         return types[0].kind
+    if "decimal" in kinds:
+        return "decimal"
     # A signed member bounds the whole class to int64; without one, uint64 keeps its full range.
     return "uint" if "int" not in kinds and any(of.name == "uint64" for of in types) else "int"
 

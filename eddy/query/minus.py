@@ -161,11 +161,11 @@ def _first(pairs: Iterable[Pair]) -> dict[Reference, Reference]:
     return first
 
 
-def _encoding(ours: Reference, theirs: Reference) -> tuple[str, str | None]:
+def _encoding(ours: Reference, theirs: Reference) -> tuple[str, str | None, int]:
     """How two columns are encoded where they are compared with each other alone."""
     members, types = _members([ours, theirs])
     alone = KeyClass(0, members, types)
-    return alone.kind, alone.unit
+    return alone.kind, alone.unit, alone.scale
 
 
 def _classes(pairs: Sequence[Pair], order: Sequence[str]) -> tuple[KeyClass, ...]:
@@ -175,7 +175,7 @@ def _classes(pairs: Sequence[Pair], order: Sequence[str]) -> tuple[KeyClass, ...
     nevertheless, so B may not share a class with an int64 of C: only streams whose keys are encoded in a class
     of their own just as in the common one are put together.
     """
-    members: dict[tuple[Reference, str, str | None], dict[str, Reference]] = {}
+    members: dict[tuple[Reference, str, str | None, int], dict[str, Reference]] = {}
     for ours, theirs in pairs:
         group = members.setdefault((ours, *_encoding(ours, theirs)), {ours.stream: ours})
         group[theirs.stream] = theirs

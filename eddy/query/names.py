@@ -15,7 +15,8 @@ from eddy.values.types import ColumnType
 def nearest(name: str, known: Iterable[str]) -> str:
     """A sentence that helps somebody who wrote a name wrongly."""
     known = list(known)
-    folded = {other.lower(): other for other in known}
+    folded = {other.rpartition(".")[2].lower(): other for other in reversed(known)}
+    folded |= {other.lower(): other for other in known}
     close = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=0.5)
     listed = ", ".join(known[:20]) + (", ..." if len(known) > 20 else "")
     guess = f"did you mean {folded[close[0]]}? " if close else ""

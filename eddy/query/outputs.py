@@ -8,6 +8,7 @@ from attrs import frozen
 from sqlglot import exp
 
 from eddy.errors import QueryError
+from eddy.query import typing_rules
 from eddy.query.expressions import Expression, Reference
 from eddy.query.function import UserFunction
 from eddy.query.names import Scope
@@ -130,6 +131,8 @@ def expressions(nodes: Iterable[Item], scope: Scope, clause: str = "select") -> 
             except QueryError as error:
                 verb = "group by" if clause == "group_by" else clause
                 raise about(error.place, QueryError(f"cannot {verb} {item.sql()}: {error}")) from None
+            if clause == "group_by":
+                typing_rules.comparable(expression)
             if expression.type.kind == "null":
                 untyped = f"{item.sql()} is NULL of no type: write CAST(NULL AS BIGINT), or another type"
                 raise about(node, QueryError(untyped))
@@ -168,5 +171,5 @@ def refuse_repeated(names: Sequence[str]) -> None:
 
 def _refusal(what: str, clause: str, aggregate: bool = False) -> str:
     verb = "group by" if clause == "group_by" else clause
-    advice = "; an aggregate goes into aggregates={'n': 'COUNT(*)'}" if aggregate else ""
+    advice = "; an aggregate goes into aggregates={'n': 'COUNT(*)'}, in SQL into SELECT" if aggregate else ""
     return f"cannot {verb} {what}: {clause} takes columns and expressions, such as A.x or A.x AS name{advice}"

@@ -6,6 +6,7 @@ by name.
 
 from __future__ import annotations
 
+import difflib
 import math
 import re
 from collections.abc import Callable
@@ -17,11 +18,14 @@ from sqlglot import exp
 
 from eddy.errors import QueryError
 from eddy.query import typing_rules
+from eddy.query.beside import date_literal, decimal_literal, time_literal, uuid_literal
 from eddy.query.calls import call, refusal
 from eddy.query.casts import Cast, named
 from eddy.query.comparisons import Comparison, Distinct, InList, IsNull
 from eddy.query.constants import fold, integer
+from eddy.query.dialect import Eddy
 from eddy.query.expressions import Absolute, Arithmetic, Expression, Literal, Negation, Reference
+from eddy.query.instead import INSTEAD
 from eddy.query.logic import And, Not, Or
 from eddy.query.names import Scope
 from eddy.query.place import about, at, note_places
@@ -30,6 +34,9 @@ from eddy.values.durations import coarsest, nanoseconds
 from eddy.values.instants import has_offset, parse_instant
 from eddy.values.types import BOOL, FLOAT64, NULL, STRING, duration_type, timestamp_type
 
+_MISSING = re.compile(r"Required keyword: '\w+' missing for \w+")
+_UNEXPECTED = re.compile("Invalid expression / Unexpected token")
+_WORDS = "SELECT DISTINCT FROM JOIN NATURAL USING WHERE GROUP BY HAVING ORDER LIMIT BETWEEN EXCEPT WITH LIKE".split()
 _INT64 = range(-(2**63), 2**63)
 
 _COMPARISONS: dict[type[exp.Expr], str] = {
@@ -60,7 +67,7 @@ def parse_sql(
     """
     written = text if written is None else written
     try:
-        tree = sqlglot.parse_one(before + text, into=into) if into else sqlglot.parse_one(before + text)
+        tree = sqlglot.parse_one(before + text, dialect=Eddy, into=into)
     except sqlglot.errors.SqlglotError as error:
         said, place = _where(error, before + text, before + written)
         raised = QueryError(f"cannot read {(before + written).strip()!r} as SQL{said}")
@@ -84,7 +91,20 @@ def _where(error: sqlglot.errors.SqlglotError, text: str, written: str) -> tuple
     near = written[start:end].strip()[-40:]
     said = re.sub(r"<class '[\w.]*?(\w+)'>", r"\1", str(details[0].get("description") or "")).rstrip(".")
     said = re.sub(r"<Token.*?SENTINEL.*?>", "the end", said)
+    said = _MISSING.sub("something is missing here", said)
+    said = _UNEXPECTED.sub(_guess(written[:end]), said)
     return (f", near {near!r}" if near else "") + (f": {said}" if said else ""), place
+
+
+def _guess(before: str) -> str:
+    """What may be wrong where nothing fits: the last word but one may be a word of SQL, written wrongly."""
+    words = re.findall(r"\w+", before)[-2:]
+    for word in [word for word in words if word.upper() not in _WORDS]:
+        for close in difflib.get_close_matches(word.upper(), _WORDS, 1, 0.7):
+            return f"did you mean {close} by {word}?"
+    if words[:1] and words[0].upper() == "TOP":
+        return "TOP is not supported: results go on for ever; take what you need of engine.table()"
+    return "this is not expected here"
 
 
 def condition(given: str | exp.Expr | Expression, scope: Scope) -> Expression:
@@ -152,7 +172,7 @@ def _literal(node: exp.Literal, scope: Scope) -> Expression:
         raise QueryError(f"{text!r} is not a number") from None
     if not math.isfinite(value):
         raise QueryError(f"the number {text} does not fit a float64")
-    return Literal(value, FLOAT64)
+    return Literal(value, FLOAT64, text)
 
 
 def _negative(node: exp.Neg, scope: Scope) -> Expression:
@@ -161,14 +181,16 @@ def _negative(node: exp.Neg, scope: Scope) -> Expression:
     operand = translate(node.this, scope)
     if isinstance(operand, Literal) and operand.type.is_integer:
         return integer(-operand.value)
-    if isinstance(operand, Literal) and operand.type.kind in ("float", "duration"):
-        return Literal(-operand.value, operand.type)
+    if isinstance(operand, Literal) and operand.type.kind in ("float", "duration", "decimal"):
+        return Literal(-operand.value, operand.type, "-" + operand.written if operand.written else "")
     return Negation(operand)
 
 
 def _column(node: exp.Column, scope: Scope) -> Expression:
     if isinstance(node.this, exp.Star) or node.args.get("db"):
         raise QueryError(f"{node.sql()} is not a column: write stream.column")
+    if node.name.startswith(("$", "@")) and not node.this.args.get("quoted"):
+        raise QueryError(f"{node.name} is not supported: {INSTEAD['PARAMETER']}")
     return scope.column(node.table or None, node.name)
 
 
@@ -218,6 +240,13 @@ def _interval(node: exp.Interval, scope: Scope) -> Expression:
 def _cast(node: exp.Cast, scope: Scope) -> Expression:
     target = node.to.this.name
     operand = node.this
+    if (
+        isinstance(operand, exp.Literal)
+        and operand.is_string
+        and target in _CONSTANTS
+        and not node.to.expressions
+    ):
+        return _CONSTANTS[target](operand.this)
     if isinstance(operand, exp.Literal) and operand.is_string and target.startswith(("TIMESTAMP", "DATE")):
         zone = "UTC" if has_offset(operand.this) else None
         value, unit = parse_instant(operand.this, zone)
@@ -228,6 +257,9 @@ def _cast(node: exp.Cast, scope: Scope) -> Expression:
     cast = Cast(inner, named(node.to))
     return cast if inner.type.kind == "null" or cast.type.kind == "timestamp" else fold(cast)
 
+
+_CONSTANTS = {"DATE": date_literal, "TIME": time_literal, "DECIMAL": decimal_literal, "UUID": uuid_literal}
+"""What a text is in front of which a type stands, such as DATE '2024-01-31'."""
 
 _RULES: dict[type[exp.Expr], Callable[[Any, Scope], Expression]] = {
     exp.Paren: lambda node, scope: translate(node.this, scope),

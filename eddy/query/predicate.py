@@ -100,11 +100,14 @@ class Call(Expression):
     _kernel: _Kernel = field(init=False, eq=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
+        name = getattr(self.function, "__name__", "f")
+        name, texts = (name if name.isidentifier() else "f"), ", ".join(f"{str(c)!r}" for c in self.arguments)
         for column in self.arguments:
-            if column.type.kind == "string":
+            if column.type.is_coded or column.type.kind == "decimal":
+                what = "a string" if column.type.kind == "string" else column.type
                 raise QueryError(
-                    f"a predicate function cannot take {column}: it is a string; compare it in SQL, or give a "
-                    "function of Arrow arrays, eddy.function(f, ..., type='bool')"
+                    f"a predicate function cannot take {column}: it is {what}; compare it in SQL, or give where a "
+                    f"function of Arrow arrays: eddy.function({name}, {texts}, type='bool')"
                 )
         kernel = _Kernel(self.function, tuple(column.type for column in self.arguments))
         object.__setattr__(self, "_kernel", kernel)

@@ -29,12 +29,14 @@ from eddy.query.minus import Minus, difference
 from eddy.query.names import Scope
 from eddy.query.outputs import Computed, Output
 from eddy.query.own_aggregate import Aggregate
+from eddy.query.own_function import OwnFunction
 from eddy.query.parse import condition
 from eddy.query.place import shows_places
 from eddy.query.predicate import UserPredicate
 from eddy.query.reach import follows, is_shorter, windows_of_all
 from eddy.query.residual import Residual, residuals
 from eddy.query.shown import parse_shown
+from eddy.query.sorting import Cut, parse_cut
 from eddy.query.stream import Stream
 from eddy.query.text import text_of
 from eddy.query.windows import Range, Unbounded, Width, length, uses_time
@@ -60,7 +62,7 @@ class Query:
     name, which no live row of B matches. `group_by` and `aggregates` ({"n": "COUNT(*)"}, or an `eddy.Aggregate`)
     aggregate the results; so do aggregates in `select`, `having` and `distinct`. The attribute `select` then holds the
     columns that this reads, and `outputs` what a result shows; so it does where expressions are selected, which are in
-    `computed`.
+    `computed`. `order_by` (["n DESC"]), `limit` and `offset` sort and cut what `engine.table()` shows of the groups.
 
     `attach=[LeftJoin("B", on="A.k = B.k")]` attaches streams to the composites of the others, the `core`. Predicates of
     `where` that read an attached stream are tested behind all attachments, in `after`, and so are those of ``after``.
@@ -81,6 +83,8 @@ class Query:
     group_by: tuple[Output | Computed, ...]
     aggregates: tuple[AggregateOutput, ...]
     having: Expression | None
+    cut: Cut
+    """How `engine.table()` is sorted and cut."""
     attachments: tuple[Attachment, ...]
     after: Expression | None
     changes: bool
@@ -101,12 +105,15 @@ class Query:
         cross: bool = False,
         minus: Mapping[str, Predicate | Iterable[Predicate]] | None = None,
         group_by: str | UserFunction | Iterable[str | UserFunction] | None = None,
-        aggregates: Mapping[str, str | Aggregate] | None = None,
+        aggregates: Mapping[str, str | Aggregate | OwnFunction] | None = None,
         having: str | None = None,
         distinct: bool = False,
         attach: Attach | Iterable[Attach] = (),
         after: Predicate | Iterable[Predicate] = (),
         changes: bool = False,
+        order_by: str | Iterable[str] | None = None,
+        limit: int | None = None,
+        offset: int | None = None,
     ) -> None:
         declared = _streams(streams)
         scope = Scope({name: stream.columns for name, stream in declared.items()})
@@ -152,6 +159,12 @@ class Query:
         shows = parse_shown(
             select, group_by, aggregates, having, flag("distinct", distinct, QueryError), scope
         )
+        ordered = next((one for one in shows.aggregates if attached and one.in_order), None)
+        if ordered is not None:
+            raise QueryError(
+                f"{ordered} needs the order of results, which outer, semi, anti and as-of joins do not keep yet: use "
+                "another aggregate, or an inner join"
+            )
         allowed = windows_of_all(declared, clock, predicates, attached)
         signed = bool(
             minus is not None or shows.aggregates or shows.group_by or flag("changes", changes, QueryError)
@@ -178,6 +191,7 @@ class Query:
             after=conjunction(behind) if behind else None,
             changes=changes,
             core=self,
+            cut=parse_cut(order_by, limit, offset, shows.shown, shows.grouped, scope),
             allowed=allowed,
             followed=followed,
             clock=clock,
@@ -294,6 +308,12 @@ class Query:
     def connected(self, names: Iterable[str]) -> bool:
         """Whether predicates among these streams alone connect all of them."""
         return len(_components(self, names)) <= 1
+
+    def run(self, sources: Mapping[str, Any], sink: Any = None, **options: Any) -> Any:
+        """Run it over sources: `eddy.run(query, sources, sink, ...)`, whose `eddy.Outcome` it returns."""
+        import eddy
+
+        return eddy.run(self, sources, sink, **options)
 
     def __str__(self) -> str:
         """SQL that `eddy.sql` reads back, user predicates excepted; own aggregates are to be given to it."""
@@ -433,5 +453,5 @@ def _unconnected(query: Query) -> str:
     parts = [" ".join(n for n in query.names if n in part) for part in _components(query, query.names)]
     return (
         f"no predicate connects ({') and ('.join(parts)}): add one to where, "
-        "or pass cross=True if every combination is meant"
+        "or pass cross=True, in SQL CROSS JOIN, if every combination is meant"
     )

@@ -8,20 +8,25 @@ from typing import Any
 from sqlglot import exp
 
 from eddy.errors import QueryError
-from eddy.query.aggregates import aggregate_of
+from eddy.query.aggregates import OwnKind, aggregate_of, is_aggregate
+from eddy.query.calls import refusal
 from eddy.query.expressions import quoted
 from eddy.query.names import Scope
 from eddy.query.outputs import expressions, is_everything, refuse_repeated, written
 from eddy.query.own_aggregate import Aggregate
+from eddy.query.own_function import OwnFunction
 from eddy.query.place import about, at, in_place_of
 
 
-def selected(select: exp.Select, scope: Scope, own: Mapping[str, type[Aggregate]]) -> dict[str, Any]:
+def selected(select: exp.Select, scope: Scope, own: Mapping[str, OwnKind]) -> dict[str, Any]:
     """What the statement shows, as arguments of a query.
 
     ``own``: aggregates of the user's own, by their names in capitals.
     """
     items, having = select.expressions, select.args.get("having")
+    for item in items:
+        for node in item.find_all(exp.Window, exp.Subquery, exp.Exists):
+            raise about(node, QueryError(refusal(node)))
     distinct = select.args.get("distinct")
     if distinct is not None and distinct.args.get("on"):
         refused = QueryError("DISTINCT ON is not supported: write SELECT DISTINCT, or GROUP BY")
@@ -38,6 +43,33 @@ def selected(select: exp.Select, scope: Scope, own: Mapping[str, type[Aggregate]
         "having": None if having is None else _resolved(_unaliased(having.this, items, scope), scope),
         "distinct": distinct is not None,
     }
+
+
+def cut(select: exp.Select, scope: Scope) -> dict[str, Any]:
+    """ORDER BY, LIMIT and OFFSET, as arguments of a query: those that there are."""
+    found: dict[str, Any] = {}
+    order = select.args.get("order")
+    if order is not None:
+        found["order_by"] = [_sorted(node, select.expressions, scope) for node in order.expressions]
+    for clause in ("limit", "offset"):
+        if select.args.get(clause) is not None:
+            found[clause] = select.args[clause]
+    return found
+
+
+def _sorted(node: exp.Expr, items: Sequence[exp.Expr], scope: Scope) -> exp.Expr:
+    """An item of ORDER BY: the name of one of SELECT as it is, any other with a stream for each column."""
+    of = node.this if isinstance(node, exp.Ordered) else node
+    names = {item.alias if isinstance(item, exp.Alias) else written(item) for item in items}
+    if isinstance(of, exp.Column) and written(of) in names:
+        return node
+    try:
+        resolved = _resolved(of, scope)
+    except QueryError:  # a name that nobody knows is refused with what there is
+        return node
+    found = node.copy()
+    found.set("this", resolved)
+    return in_place_of(found, node)
 
 
 def _named(item: exp.Expr, scope: Scope) -> exp.Expr:
@@ -99,7 +131,7 @@ def _with_own(
     group: Sequence[exp.Expr],
     having: exp.Expr | None,
     scope: Scope,
-    own: Mapping[str, type[Aggregate]],
+    own: Mapping[str, OwnKind],
 ) -> dict[str, Any]:
     """With aggregates of the user's own: what is grouped, and then the aggregates."""
     if having is not None:
@@ -132,19 +164,20 @@ def _with_own(
     }
 
 
-def _computed(node: exp.Expr, scope: Scope, own: Mapping[str, type[Aggregate]]) -> str | Aggregate:
+def _computed(node: exp.Expr, scope: Scope, own: Mapping[str, OwnKind]) -> str | Aggregate | OwnFunction:
     """An aggregate as a query takes it: a text, or an instance of the user's own class."""
     kind, resolved = _kind(node, own), _resolved(node, scope)
     with at(node):
         if kind is not None:
-            return kind(*(part.sql() for part in resolved.iter_expressions()))
-        if resolved.find(exp.AggFunc) is resolved:
+            columns = (part.sql() for part in resolved.iter_expressions())
+            return kind.of(*columns) if isinstance(kind, OwnFunction) else kind(*columns)
+        if is_aggregate(resolved):
             aggregate_of(resolved, scope)
     return resolved.sql()
 
 
-def _kind(node: exp.Expr, own: Mapping[str, type[Aggregate]]) -> type[Aggregate] | None:
-    """The class that a function stands for; sqlglot has classes of its own for many names."""
+def _kind(node: exp.Expr, own: Mapping[str, OwnKind]) -> OwnKind | None:
+    """What a function stands for; sqlglot has classes of its own for many names."""
     node = node.unalias()
     if not isinstance(node, exp.Func):
         return None

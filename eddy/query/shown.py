@@ -25,6 +25,16 @@ class Shown:
     aggregates: tuple[AggregateOutput, ...] = ()
     having: Expression | None = None
 
+    @property
+    def grouped(self) -> bool:
+        """Whether these are groups."""
+        return bool(self.group_by or self.aggregates)
+
+    @property
+    def shown(self) -> tuple[Output | AggregateOutput | Computed, ...]:
+        """The columns of a result."""
+        return self.computed or (*self.group_by, *self.aggregates) or self.select
+
 
 def parse_shown(
     select: object, group_by: object, aggregates: object, having: object, distinct: bool, scope: Scope

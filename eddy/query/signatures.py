@@ -10,17 +10,20 @@ from collections.abc import Callable, Sequence
 
 from eddy.errors import QueryError
 from eddy.query import typing_rules
+from eddy.query.beside import at_midnight, beside
 from eddy.query.expressions import Expression, Literal
 from eddy.values.text_functions import arrow_pattern, pattern_groups
-from eddy.values.time_functions import PARTS, STEPS
+from eddy.values.time_functions import CLOCK, PARTS, STEPS
 from eddy.values.types import (
     BOOL,
+    DIGITS,
     FLOAT64,
     INT64,
     NULL,
     STRING,
     UINT64,
     ColumnType,
+    decimal_type,
     finest,
     timestamp_type,
 )
@@ -130,14 +133,16 @@ def times(count: int, result: ColumnType | None = None) -> Rule:
     def rule(name: str, arguments: Sequence[Expression]) -> Signature:
         _count(name, arguments, count + 1, count + 1)
         given = [_as_time(argument) for argument in arguments[1:]]
+        clock = name == "EXTRACT" and given[0].type.kind == "time"
         for time in given:
-            if time.type.kind != "timestamp":
+            if not (time.type.is_day or clock):
                 raise QueryError(f"{name} takes a time, but {time} is {time.type}")
         if count == 2:
             given = list(typing_rules.comparison("=", *given))
-        unit = finest(*(str(time.type.unit) for time in given))
-        kinds = [timestamp_type(unit, time.type.zone) for time in given]
-        part, known = _part(name, arguments[0]), PARTS if name == "EXTRACT" else STEPS
+        unit = finest(*(time.type.unit or "s" for time in given))
+        kinds = [given[0].type] if clock else [timestamp_type(unit, time.type.zone) for time in given]
+        part = _part(name, arguments[0])
+        known: Sequence[str] = CLOCK if clock else PARTS if name == "EXTRACT" else STEPS
         if part not in known:
             raise QueryError(f"{name} does not know {part!r}: it takes {', '.join(known)}")
         what = FLOAT64 if part == "epoch" else result or kinds[0]
@@ -169,14 +174,14 @@ def alike(least: int, most: int = MANY) -> Rule:
 
 def common(name: str, values: Sequence[Expression]) -> tuple[list[Expression], ColumnType]:
     """Values and the type that can hold all of them."""
-    beside = next((value for value in values if value.type.kind == "timestamp"), None)
-    if beside is not None:
-        values = [typing_rules.as_time(value, beside) for value in values]
+    values = _read_alike(values)
     kinds = [value.type for value in values if value.type.kind != "null"]
     if not kinds:
         return list(values), NULL
     if all(kind.is_number for kind in kinds):
         return list(values), _number_for([value for value in values if value.type.kind != "null"])
+    if all(kind.is_exact for kind in kinds):
+        return values, _decimal_for(name, kinds)
     first = kinds[0]
     for value in values:
         of = value.type
@@ -188,6 +193,33 @@ def common(name: str, values: Sequence[Expression]) -> tuple[list[Expression], C
         return list(values), first
     unit = finest(*(str(kind.unit) for kind in kinds))
     return list(values), next(kind.with_unit(unit) for kind in kinds)
+
+
+def _read_alike(values: Sequence[Expression]) -> list[Expression]:
+    """Constants as what they are beside the others; dates beside times as the times at which they begin."""
+    for kind in ("decimal", "time", "uuid", "date", "timestamp"):
+        other = next((value for value in values if value.type.kind == kind), None)
+        if other is not None:
+            values = [beside(value, other) for value in values]
+    if any(value.type.kind == "timestamp" for value in values):
+        values = [at_midnight(value) for value in values]
+    return list(values)
+
+
+def _decimal_for(name: str, kinds: Sequence[ColumnType]) -> ColumnType:
+    """The decimal type that holds values of decimals and whole numbers."""
+    scale = max(kind.scale for kind in kinds)
+    digits = max(typing_rules.digits(kind) - kind.scale for kind in kinds) + scale
+    if digits > DIGITS and not all(kind.kind == "decimal" for kind in kinds):
+        raise QueryError(
+            f"{name}: no decimal of {DIGITS} digits holds all of these numbers; CAST them to one type"
+        )
+    if digits > DIGITS:
+        raise QueryError(
+            f"{name} has values of {kinds[0]} and others that together need {digits} digits, and decimals have "
+            f"{DIGITS} at most: CAST them to one type"
+        )
+    return decimal_type(digits, scale)
 
 
 def _number_for(values: Sequence[Expression]) -> ColumnType:

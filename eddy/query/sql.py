@@ -18,7 +18,7 @@ from attrs import evolve, frozen
 from sqlglot import TokenType, exp, tokenize
 
 from eddy.errors import QueryError
-from eddy.query.aggregates import own_by_name
+from eddy.query.aggregates import OwnKind, own_by_name
 from eddy.query.attaching import KINDS, Attaching, asked_about, kind_of
 from eddy.query.brackets import check_time, windows_of
 from eddy.query.expressions import Expression
@@ -26,27 +26,31 @@ from eddy.query.flatten import flattened
 from eddy.query.logic import conjuncts
 from eddy.query.minus import base_of, refuse_between, refuse_unequal
 from eddy.query.names import Scope, nearest
-from eddy.query.own_aggregate import Aggregate
 from eddy.query.parse import condition, parse_sql, parts_of
 from eddy.query.place import about, at, shows_places
 from eddy.query.query import Query
-from eddy.query.selected import selected
-from eddy.query.stream import Stream
+from eddy.query.selected import cut, selected
+from eddy.query.stream import Stream, like
 from eddy.query.using import Item, Joined, joined
 from eddy.query.windows import Window
 from eddy.shown import shown
 
 _PIECE = re.compile(
-    r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/|\[([^\[\]]*)\]|(?<![\w.])(EXCEPT|WHERE|GROUP)\b"""
+    r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/|\[([^\[\]]*)\]|(?<![\w.])(EXCEPT|WHERE|GROUP)\b|([()])"""
     r"""|(?<![\w.])(EMIT\s+CHANGES)(?=\s*;?\s*$)""",
     re.DOTALL | re.IGNORECASE,
 )
 _NO_STREAM = re.compile(r"\s*(\(|(?:ALL|DISTINCT|SELECT|WITH|VALUES)\b)", re.IGNORECASE)
 _EXCEPT = "write FROM A EXCEPT B ON A.k = B.k"
-_CLAUSES = {"order": "ORDER BY"}
+_CLAUSES = {"windows": "WINDOW", "locks": "FOR UPDATE"}
 _INSTEAD = {
-    "order": "rows come in the order of their events; sort what engine.table() shows of groups",
-    "limit": "results go on for ever; take what you need of engine.table(), which shows the groups",
+    "qualify": "write GROUP BY and HAVING, with a window in brackets behind the stream, such as FROM A [ROWS 100]",
+    "windows": "write a window in brackets behind the stream, such as FROM A [ROWS 100]",
+    "locks": "a query only reads; leave it out",
+    "into": "write SELECT columns FROM streams, and push the results where you want them",
+    "union": "run each SELECT in an engine of its own, and put the results together",
+    "intersect": "write JOIN, with the columns that must be equal, and DISTINCT",
+    "block": "give each statement to eddy.sql by itself",
 }
 
 
@@ -82,33 +86,37 @@ class _Source:
 @shows_places
 def sql(
     text: str,
-    schemas: Mapping[str, Stream | Mapping[str, object]],
+    schemas: Mapping[str, object] | None = None,
     *,
+    tables: Mapping[str, object] | None = None,
     cross: bool = False,
-    aggregates: Iterable[type[Aggregate]] = (),
+    aggregates: Iterable[OwnKind] = (),
 ) -> Query:
     """The query that the text describes, over streams of these schemas.
 
-    A schema is a dict of columns and types, or a `Stream`; its window holds unless the text has one. Windows
+    A schema is a dict of columns and types, or a `Stream`; its window holds unless the text has one. `tables` has
+    tables or data frames, whose columns are those of their streams; their rows are pushed like all others. Windows
     are `[ROWS n]`, `[RANGE 5 MINUTES]`, `[RANGE INTERVAL '5' MINUTE]`, `[RANGE 300]` where time is an integer,
     `[RANGE 1 HOUR SLIDE 5 MINUTES]`, `[TUMBLING n ROWS]`, `[TUMBLING 5 MINUTES]` and `[UNBOUNDED]`; `[STATIC]` stands
     for a relation that is loaded once. Streams are joined by commas and WHERE, or by JOIN ... ON or USING; an alias
     makes a stream of its own, so that one schema can be joined with itself. CROSS JOIN, or `cross=True`, allows
     combinations without a predicate. LEFT, RIGHT, FULL, SEMI, ANTI and ASOF JOIN, EXISTS and IN (SELECT ...) attach
     streams to the others; EMIT CHANGES at the end has results withdrawn when they do not hold any more.
-    `EXCEPT B ON A.k = B.k` behind the streams of FROM, once or more, subtracts: it makes a difference. Results are aggregated with COUNT, SUM, AVG, MIN, MAX and MEDIAN, GROUP BY, HAVING and
-    SELECT DISTINCT; `aggregates` has classes of one's own, which are called by their names, in any case.
+    `EXCEPT B ON A.k = B.k` behind the streams of FROM, once or more, subtracts: it makes a difference. Results are
+    aggregated with COUNT, SUM, AVG, MIN, MAX, MEDIAN and others, GROUP BY, HAVING and SELECT DISTINCT; `aggregates` has
+    classes and functions of one's own, which are called by their names, in any case. ORDER BY, LIMIT and OFFSET are for
+    `engine.table()`, which has the groups.
     """
-    return Query(**arguments(text, schemas, cross, aggregates))
+    return Query(**arguments(text, like(tables, schemas), cross, aggregates))
 
 
 def arguments(
     text: str,
-    schemas: Mapping[str, Stream | Mapping[str, object]],
+    schemas: Mapping[str, object],
     cross: bool,
-    aggregates: Iterable[type[Aggregate]] = (),
+    aggregates: Iterable[OwnKind] = (),
 ) -> dict[str, Any]:
-    """What the text says, as the arguments of `Query`; ``aggregates`` are the classes of the user's own."""
+    """What the text says, as the arguments of `Query`; ``aggregates`` are those of the user's own."""
     if not isinstance(schemas, Mapping):
         raise QueryError(f"schemas must be a dict of streams and their columns, not {shown(schemas)}")
     plain, brackets, excepts, changes = _lift(text)
@@ -155,6 +163,7 @@ def arguments(
         scope = scope if minus is None else scope.only(base_of(minus, scope))
         parts = {"where": where, "minus": minus}
     outputs = selected(select, scope, own_by_name(aggregates))
+    outputs |= cut(select, scope)
     return {"streams": streams, "cross": cross, "changes": changes, **parts, **outputs}
 
 
@@ -176,7 +185,8 @@ def _attached(sources: list[_Source], joins: Joined, conditions: list[exp.Expr])
 
 
 def _lift(text: str) -> tuple[str, list[tuple[int, str]], list[int], bool]:
-    """The text with blanks for brackets and JOIN for EXCEPT, where which of these were, and whether it has EMIT CHANGES.
+    """The text with blanks for brackets and JOIN for EXCEPT, where which of these were, and if it ends
+    with EMIT CHANGES.
 
     Every position stays what it was.
     """
@@ -188,17 +198,20 @@ def _lift(text: str) -> tuple[str, list[tuple[int, str]], list[int], bool]:
     excepts: list[int] = []
     later: list[str] = []
     emitted: list[int] = []
+    depth = 0  # of parentheses: within them WHERE is one of FILTER, or of a subquery
 
     def rewritten(piece: re.Match[str]) -> str:
+        nonlocal depth
         bracket, word = piece[1], (piece[2] or "").upper()
+        depth += {"(": 1, ")": -1}.get(piece[0], 0)
         if bracket is not None:
             brackets.append((piece.start(), bracket))
             return " " * len(piece[0])
-        if piece[3]:
+        if piece[4]:
             emitted.append(piece.start())
             return " " * len(piece[0])
         if word != "EXCEPT":
-            later.extend([word] if word else [])
+            later.extend([word] if word and not depth else [])
             return piece[0]
         wrong = _NO_STREAM.match(text, piece.end())
         if wrong:
@@ -224,7 +237,11 @@ def _parse(plain: str, text: str, excepts: list[int]) -> exp.Select:
             raise
         raise about(error.place, QueryError(f"{error}; for a difference {_EXCEPT}")) from None
     if not isinstance(select, exp.Select):
-        raise QueryError(f"a query is one SELECT ... FROM ... WHERE ..., not {type(select).__name__.upper()}")
+        name = type(select).__name__
+        more = f": {_INSTEAD[name.lower()]}" if name.lower() in _INSTEAD else ""
+        name = "several statements" if name == "Block" else name.upper()
+        refused = QueryError(f"a query is one SELECT ... FROM ... WHERE ..., not {name}{more}")
+        raise about(select, refused)
     for clause, value in select.args.items():
         if value and clause not in (
             "expressions",
@@ -235,9 +252,14 @@ def _parse(plain: str, text: str, excepts: list[int]) -> exp.Select:
             "having",
             "distinct",
             "with_",
+            "order",
+            "limit",
+            "offset",
         ):
             name = _CLAUSES.get(clause, clause.rstrip("_").upper())
             instead = _INSTEAD.get(clause, "a query selects columns FROM streams WHERE they match")
+            if isinstance(value, exp.Fetch):
+                name = "FETCH"
             refused = QueryError(f"{name} is not supported: {instead}")
             raise about(value[0] if isinstance(value, list) else value, refused)
     if not select.args.get("from_"):
@@ -245,7 +267,7 @@ def _parse(plain: str, text: str, excepts: list[int]) -> exp.Select:
     return select
 
 
-def _columns(name: str, schemas: Mapping[str, Stream | Mapping[str, object]]) -> list[str]:
+def _columns(name: str, schemas: Mapping[str, object]) -> list[str]:
     """The columns of a stream by the name of its schema."""
     if name not in schemas:
         raise QueryError(f"no schema for stream {name}: {nearest(name, schemas)}")
@@ -281,7 +303,10 @@ def _sources(select: exp.Select, excepts: list[int], behind_commas: set[int]) ->
             told = f"{kind} JOIN is not supported: write JOIN, LEFT, RIGHT, FULL, SEMI, ANTI or ASOF JOIN"
             raise about(table, QueryError(told))
         if (natural or source.using) and kind.partition(" ")[0] in ("RIGHT", "FULL", "OUTER"):
-            told = f"{kind} JOIN takes ON with both columns, and COALESCE of them in SELECT, in place of USING and NATURAL"
+            told = (
+                f"{kind} JOIN does not go with USING and NATURAL: write ON with both columns, and COALESCE of them in "
+                "SELECT"
+            )
             raise about(table, QueryError(told))
         source = evolve(source, natural=natural)
         yield evolve(source, subtracted=subtracted, anew=start in behind_commas)
@@ -299,7 +324,7 @@ def _source(table: exp.Expr, join: exp.Join | None) -> _Source:
 
 def _streams(
     sources: list[_Source],
-    schemas: Mapping[str, Stream | Mapping[str, object]],
+    schemas: Mapping[str, object],
     windows: Mapping[str, Window | None],
 ) -> dict[str, Stream]:
     streams: dict[str, Stream] = {}
@@ -314,7 +339,7 @@ def _streams(
         stream = schema if isinstance(schema, Stream) else Stream(schema)
         of = windows.get(source.name, stream.window)
         streams[source.name] = (
-            Stream(stream.columns, static=True, strict=stream.strict)
+            Stream(stream.columns, static=True, strict=stream.strict, parse=stream.parse)
             if of is None
             else evolve(stream, window=of)
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from attrs import field, frozen
 
 from eddy.checks import flag
@@ -18,6 +20,8 @@ from eddy.values.types import ColumnType
 class Stream:
     """A stream of a query: its columns, its window, and the column that holds its time (default ts).
 
+    Columns are names and types, an Arrow schema, dtypes of pandas or polars, or a table with such columns.
+
     A static one is a relation that is loaded once, before the first row of any other stream: it has no window, and no
     time, being older than everything.
     """
@@ -28,6 +32,8 @@ class Stream:
     static: bool = field(default=False, kw_only=True)
     strict: bool = field(default=False, kw_only=True)
     """Whether a batch with a column that is not declared is refused; else the column is passed over."""
+    parse: bool = field(default=False, kw_only=True)
+    """Whether texts are read as values of other columns, such as '2024-01-31T12:00:00' as a timestamp; else refused."""
 
     def __attrs_post_init__(self) -> None:
         if not isinstance(self.window, (Rows, Range, Sliding, Tumbling, Unbounded)):
@@ -36,6 +42,7 @@ class Stream:
             )
         flag("static", self.static, QueryError)
         flag("strict", self.strict, QueryError)
+        flag("parse", self.parse, QueryError)
         if self.static:
             self._check_static()
         elif self.time is None:
@@ -60,3 +67,27 @@ class Stream:
             raise QueryError(
                 "a static stream has no time, it is older than everything: leave time= out, or static=True"
             )
+
+
+def like(tables: object, schemas: object) -> dict[str, object]:
+    """The schemas of a query, and streams with the columns of tables beside them; a name has one of the two."""
+    for what, given in (("schemas", schemas), ("tables", tables)):
+        if given is not None and not isinstance(given, Mapping):
+            raise QueryError(f"{what} must be a dict of streams and their columns, not {shown(given)}")
+    assert (schemas is None or isinstance(schemas, Mapping)) and (
+        tables is None or isinstance(tables, Mapping)
+    )
+    if schemas is None and tables is None:
+        raise QueryError(
+            "give the columns of the streams: schemas= with names and types, or tables= with data"
+        )
+    declared, sampled = dict(schemas or {}), dict(tables or {})
+    both = next((name for name in sampled if name in declared), None)
+    if both is not None:
+        raise QueryError(f"stream {both} is in schemas and in tables: give it once")
+    for name, table in sampled.items():
+        try:
+            declared[name] = table if isinstance(table, Stream) else Stream(columns=table)
+        except QueryError as error:
+            raise QueryError(f"stream {name}: {error}") from None
+    return declared

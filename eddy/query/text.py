@@ -30,6 +30,8 @@ def text_of(query: Query) -> str:
         lines.append(f"GROUP BY {', '.join(_group(output.expression) for output in query.group_by)}")
     if query.having is not None:
         lines.append(f"HAVING {query.having}")
+    if query.cut:
+        lines.append(str(query.cut))
     if query.changes:
         lines.append("EMIT CHANGES")
     return "\n".join(lines)

@@ -17,6 +17,7 @@ from eddy.reorder.order_kernels import extent
 from eddy.reorder.runs import Run, Runs, as_column, joined, plain
 from eddy.reorder.watermark import NEVER, Watermarks
 from eddy.values import arrow
+from eddy.values.fitting import presented
 from eddy.values.instants import format_instant
 
 FOREVER = 2**63
@@ -80,7 +81,7 @@ class ReorderBuffer:
                 continue
             number, offer.seen = self.numbers[name], True
             times = self.query.time_of(name, columns[str(stream.time)].values)
-            kept = {column: plain(found) for column, found in columns.items()}
+            kept = {column: plain(found, stream.columns[column]) for column, found in columns.items()}
             extent(times, ends)
             first, last = ends.tolist()
             run = Run(times, kept)
@@ -173,10 +174,9 @@ class ReorderBuffer:
         arrays = []
         for name, kind in declared.items():
             column = as_column(run.columns[name])
-            text = not isinstance(column.values, np.ndarray)
             arrays.append(
-                arrow.with_nulls(column.values, column.valid)
-                if text
+                presented(kind, column.values, column.valid)
+                if kind.is_coded
                 else arrow.from_numpy(column.values, column.valid, kind.arrow)
             )
         return pa.Table.from_arrays(arrays, schema=schema)
@@ -196,7 +196,7 @@ class ReorderBuffer:
         name = self.query.names[number]
         stream = self.query.streams[name]
         columns, _ = normalise(name, stream, table)
-        own = {column: plain(found.copied()) for column, found in columns.items()}
+        own = {column: plain(found.copied(), stream.columns[column]) for column, found in columns.items()}
         return Run(self.query.time_of(name, as_column(own[str(stream.time)]).values), own)
 
     # -- questions -------------------------------------------------------------------------------------------------

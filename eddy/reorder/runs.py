@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from eddy.errors import BatchError
 from eddy.reorder.order_kernels import order_of
-from eddy.values.types import Array, Column
+from eddy.values.types import Array, Column, ColumnType
 
 Int64s = NDArray[np.int64]
 Values = Array | Column
@@ -179,9 +179,9 @@ def _few(runs: list[Run]) -> tuple[Run, ...]:
     return tuple(runs)
 
 
-def plain(column: Column) -> Values:
-    """The column as it is kept here: an array of numbers without NULLs by itself."""
-    return column.values if column.valid is None and isinstance(column.values, np.ndarray) else column
+def plain(column: Column, kind: ColumnType) -> Values:
+    """The column as it is kept here: an array without NULLs by itself, if such arrays are columns as they are."""
+    return column.values if column.valid is None and kind.direct is kind.dtype else column
 
 
 def as_column(values: Values) -> Column:

@@ -2,5 +2,5 @@
 
 `Result`, `RecentResults`, outputs (plain, signed, grouped), and withdrawals.
 
-May import: values, query, store, tracks, router, difference, aggregate.
+May import: values, query, intake, store, tracks, router, difference, aggregate.
 """

@@ -11,18 +11,25 @@ from numpy.typing import NDArray
 
 from eddy.query.expressions import Expression, Get, Reference
 from eddy.query.own_aggregate import compiled
+from eddy.query.own_function import OwnFunction
 from eddy.query.query import AggregateOutput, Query
 from eddy.results.contents import Contents, Fetch, Number
 from eddy.results.result import Result
+from eddy.results.sorting import places
 from eddy.router.executor import Executor
 from eddy.store.stream import StoredStream
 from eddy.values.compute import repeated
 from eddy.values.strings import StringPool
-from eddy.values.types import Array, Column
+from eddy.values.types import Array, Column, ColumnType
 
 if TYPE_CHECKING:
+    from eddy.aggregate.choice import Function
     from eddy.difference.chain import Chain
+    from eddy.results.order import EventOrder
     from eddy.results.withdrawals import LiveResults
+
+COMPARED = ("MIN", "MAX", "QUANTILE_DISC")
+"""Aggregates that compare strings, and are given them as they are, not as codes."""
 
 
 class Output:
@@ -50,6 +57,10 @@ class Output:
         """No result at all."""
         rows = np.empty((0, len(self.query.names)), np.int64)
         return Result(Contents(self.query, 0, lambda: rows, fetch))
+
+    def table(self) -> Result:
+        """The groups of an aggregate as they are now."""
+        raise NotImplementedError("there are no groups")
 
     def ended(self, streams: Sequence[StoredStream], fetch: Fetch) -> Result:
         """What is given when all windows end. (Nothing is withdrawn.)"""
@@ -108,8 +119,14 @@ class SignedOutput(Output):
         return 0 if self._live_results is None else self._live_results.nbytes
 
 
-def _function(aggregate: AggregateOutput) -> str:
-    """What groups call an aggregate."""
+def _function(aggregate: AggregateOutput, types: tuple[ColumnType, ...]) -> Function:
+    """What groups know an aggregate of these types by."""
+    if isinstance(aggregate.own, OwnFunction):
+        return aggregate.own
+    if aggregate.own is not None:
+        return compiled(aggregate.own, types)
+    if aggregate.quantile is not None:
+        return aggregate.quantile
     return f"DISTINCT {aggregate.function}" if aggregate.distinct else aggregate.function
 
 
@@ -119,15 +136,22 @@ class GroupedOutput(SignedOutput):
     def __init__(self, query: Query, pool: StringPool) -> None:
         super().__init__(query, pool)
         from eddy.aggregate.groups import Groups  # its kernels too
+        from eddy.aggregate.texts_of import Texts
 
         self.groups = Groups(
             [output.type for output in query.group_by],
             [
-                (_function(one) if one.own is None else compiled(one.own, types), types)
+                (_function(one, types), types)
                 for one in query.aggregates
                 for types in [tuple(column.type for column in one.arguments)]
             ],
+            Texts(pool.decode, self._codes),
         )
+        self._order: EventOrder | None = None
+        if any(one.in_order for one in query.aggregates):
+            from eddy.results.order import EventOrder  # kernels too
+
+            self._order = EventOrder(query)
 
     def of(self, router: Executor, ring: int, streams: Sequence[StoredStream], fetch: Fetch) -> Result:
         return self.taken(*self.changed(router, ring), streams)
@@ -140,7 +164,8 @@ class GroupedOutput(SignedOutput):
         streams: Sequence[StoredStream],
     ) -> Result:
         """What results that come and go, in the order of events, change in the groups."""
-        changes = self.groups.step(*self._columns(rows, streams), signs, events)
+        ids = None if self._order is None else self._order.ids(rows, streams, signs, events)
+        changes = self.groups.step(*self._columns(rows, streams), signs, events, ids)
         return self._result(changes.keys, changes.values, changes.signs)
 
     def nothing(self, fetch: Fetch) -> Result:
@@ -151,8 +176,15 @@ class GroupedOutput(SignedOutput):
         )
 
     def table(self) -> Result:
-        """All groups as they are now."""
-        return self._result(*self.groups.table(), None)
+        """All groups as they are now, or those of them that LIMIT leaves, sorted by ORDER BY."""
+        found = self._result(*self.groups.table(), None).contents
+        if not self.query.cut:
+            return Result(found)
+        types = dict(self.query.outputs)
+        columns = {name: found.columns[name, name] for name in types}
+        here = places(self.query.cut, columns, types)
+        columns = {name: column.take(here) for name, column in columns.items()}
+        return Result(Contents.of_columns(self.query, columns, types))
 
     def _columns(
         self, rows: Array, streams: Sequence[StoredStream]
@@ -164,13 +196,13 @@ class GroupedOutput(SignedOutput):
             if isinstance(expression, Reference):
                 return (stored if coded else text)(expression.stream, expression.column)
             column = repeated(expression.evaluate(text), len(rows))
-            if not coded or expression.type.kind != "string":
+            if not coded or not expression.type.is_coded:
                 return column
             return Column(self._codes(column.values), column.valid)
 
         keys = [found(output.expression, True) for output in self.query.group_by]
         arguments = [
-            [found(argument, aggregate.function not in ("MIN", "MAX")) for argument in aggregate.arguments]
+            [found(argument, aggregate.function not in COMPARED) for argument in aggregate.arguments]
             for aggregate in self.query.aggregates
         ]
         return keys, arguments
@@ -199,8 +231,9 @@ class GroupedOutput(SignedOutput):
     def _result(self, keys: list[Column], values: list[Column], signs: Any) -> Result:
         shown: dict[str, Column] = {}
         for output, column in zip(self.query.group_by, keys, strict=True):
-            text = output.type.kind == "string"
-            shown[output.name] = Column(self.pool.decode(column.values), column.valid) if text else column
+            if output.type.is_coded:
+                column = Column(self.pool.decode(column.values, output.type), column.valid)
+            shown[output.name] = column
         for aggregate, column in zip(self.query.aggregates, values, strict=True):
             shown[aggregate.name] = column
         if self.query.computed:
@@ -225,11 +258,14 @@ class GroupedOutput(SignedOutput):
     def restore(self, rows: Array, streams: Sequence[StoredStream]) -> None:
         super().restore(rows, streams)
         n = len(rows)
-        self.groups.step(*self._columns(rows, streams), np.ones(n, np.int8), np.zeros(n, np.int32))
+        signs, events = np.ones(n, np.int8), np.zeros(n, np.int32)
+        ids = None if self._order is None else self._order.ids(rows, streams, signs, events)
+        self.groups.step(*self._columns(rows, streams), signs, events, ids)
 
     def codes_in_use(self) -> Iterator[Array]:
         return self.groups.codes_in_use()
 
     @property
     def nbytes(self) -> int:
-        return super().nbytes + self.groups.nbytes
+        order = 0 if self._order is None else self._order.nbytes
+        return super().nbytes + self.groups.nbytes + order

@@ -23,7 +23,7 @@ from eddy.results.contents import Contents, Fetch, Number
 from eddy.results.result import Result
 from eddy.router.executor import Executor
 from eddy.router.reading import reading
-from eddy.store.stream import StoredStream
+from eddy.store.stream import HeldStream
 from eddy.tracks.tracks import RESULT_RINGS
 from stairs import Ring
 
@@ -86,7 +86,7 @@ class RecentResults:
         if len(pushes) >= RESULT_RINGS - 1:
             pushes[0].materialise()
 
-    def begin(self, streams: Sequence[StoredStream], lows: list[int]) -> None:
+    def begin(self, streams: Sequence[HeldStream], lows: list[int]) -> None:
         """A push begins; ``lows`` are the low-water rows until now. Payload that nobody can ask for is let go."""
         oldest = self.turn(lows)
         for stream in streams:

@@ -7,7 +7,7 @@ So a result may be read at any time, in any thread.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import pyarrow as pa
 from attrs import define
@@ -15,11 +15,13 @@ from attrs import define
 from eddy.access import Access
 from eddy.errors import EddyError
 from eddy.results.contents import Contents, Place
-from eddy.values import arrow
+from eddy.values import arrow, compute
+from eddy.values.fitting import presented
 from eddy.values.types import Array, Column, ColumnType
 
 if TYPE_CHECKING:
     import pandas
+    import polars
 
     from eddy.query.query import Query
 
@@ -27,6 +29,8 @@ T = TypeVar("T")
 SHOWN = 10
 """`repr` shows all rows of a result that has no more than this many; else the first half of so many, and the last."""
 
+RECORDS = 4096
+"""Rows of which `records` makes Python values at a time."""
 SIGN = "sign"
 """The name of the column of signs, where it is asked for."""
 
@@ -109,6 +113,29 @@ class Result:
             ) from error
         return self.to_arrow(sign).to_pandas()
 
+    def to_polars(self, sign: bool = False) -> polars.DataFrame:
+        """A polars data frame of the selected columns. polars is imported here and nowhere else."""
+        try:
+            import polars
+        except ImportError as error:
+            raise EddyError(
+                "to_polars() needs polars, which is not installed: pip install polars, or call to_arrow()"
+            ) from error
+        return cast("polars.DataFrame", polars.from_arrow(self.to_arrow(sign)))
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The selected columns for any library that reads Arrow: `pa.table(result)`, `polars.DataFrame(result)`."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """The rows, each as a dict by the names of the columns."""
+        return self.records()
+
+    def records(self, sign: bool = False) -> Iterator[dict[str, Any]]:
+        """The same; `sign` adds the sign. Values become Python's a few thousand rows at a time, when needed."""
+        for batch in self.to_arrow(sign).to_batches(max_chunksize=RECORDS):
+            yield from batch.to_pylist()
+
     def to_pydict(self, sign: bool = False) -> dict[str, list[Any]]:
         """Lists of Python values by column name; NULL is None."""
         values: dict[str, list[Any]] = self.to_arrow(sign).to_pydict()
@@ -187,6 +214,8 @@ class Result:
 
 def to_arrow(column: Column, kind: ColumnType) -> pa.Array | pa.ChunkedArray:
     """A column in exactly its declared Arrow type."""
-    if kind.kind == "string":
-        return arrow.with_nulls(column.values, column.valid)
+    if kind.is_coded:
+        return presented(kind, column.values, column.valid)
+    if kind.kind == "list":
+        return column.values if column.valid is None else compute.known(column.values, pa.array(column.valid))
     return arrow.from_numpy(column.values, column.valid, kind.arrow)

@@ -44,10 +44,11 @@ def describe(query: Query) -> dict[str, Any]:
         ],
         "streams": {
             name: {
-                "columns": {column: kind.name for column, kind in stream.columns.items()},
+                "columns": {column: kind.written for column, kind in stream.columns.items()},
                 "time": stream.time,
                 "static": stream.static,
                 "strict": stream.strict,
+                "parse": stream.parse,
                 "window": str(stream.window),
                 "window_numbers": numbers,
             }
@@ -106,6 +107,7 @@ def rebuilt(saved: Mapping[str, Any], path: str) -> Query:
                 of["time"],
                 static=of.get("static", False),
                 strict=of.get("strict", False),
+                parse=of.get("parse", False),
             )
             for name, of in saved["streams"].items()
         }

@@ -103,7 +103,7 @@ def append(
     columns: dict[str, Column] = {}
     for column, kind in stream.payload.columns.items():
         found = convert(f"stream {name}, column {column!r}", kind, batch.column(f"value {column}"))
-        if kind.kind == "string":
+        if kind.is_coded:
             found = state.intake.coded(name, column, found)
         columns[column] = found
     keys = {}

@@ -57,20 +57,18 @@ def join(
     query's streams, and rows of one stream and equal time in that of its DataFrame. Where a window counts rows, every
     stream needs a time. A row whose time is NULL is an error; with ``bad="drop"`` such rows are dropped, and counted in
     `reports`. Differences and aggregates give the changes that an `Eddy` gives, with their column ``sign``.
+
+    Outer, semi, anti and as-of joins give what an `Eddy` gives until it is closed, at the end of the data. They run in
+    as many partitions as are asked for where one key joins all streams, and else in one; `explain` says why.
     """
+    in_order_already("join", policies)
     policies = {"batch_size": BATCH, **policies}
     check_options(query, policies)
     check_bad(bad)
-    layout = layout_of(query, counted(query))
+    layout = layout_for(query)
     check_frames(layout.query, frames, streaming=False)
     spark = next(iter(frames.values())).sparkSession
     context = spark.sparkContext
-    marked = layout.marked
-    if marked and not query.timed:
-        raise EddyError(
-            f"the window of {marked[0]} counts rows, and a DataFrame has no order of its own: "
-            "give every stream a time column, such as a number of the row, and name it with Stream(..., time=)"
-        )
     cells = cells_of(context, partitions)
     found = samples(layout, frames, sample)
     if kind == "slices" and found is not None and is_empty(found, frames):
@@ -80,7 +78,7 @@ def join(
     packed = (
         flag("packed", packed)
         and query.timed
-        and not (marked or any(s.static for s in query.streams.values()))
+        and not (layout.numbered or any(s.static for s in query.streams.values()))
     )
     signed = query.signed
     arrow, schema = result_schema(query, signed)
@@ -97,14 +95,39 @@ def join(
 
 def in_order(layout: Layout, partitioning: Partitioning, frames: Mapping[str, DataFrame]) -> DataFrame:
     """The rows of all streams, each in the partition of its cell, in order of time: by Spark, which uses disks."""
-    if layout.marked:
+    if layout.numbered:
         union = dealt(layout, partitioning, numbered(layout, frames))
     else:
         tagged = {name: frame.selectExpr(*layout.tagged(name, frame)) for name, frame in frames.items()}
         union = dealt(layout, partitioning, tagged)
     # Where windows end by time, the order of rows of one time changes no result, and one number is sorted faster.
-    order = [TIME, STREAM, ROW] if layout.marked else [TIME]
+    order = [TIME, STREAM, ROW] if layout.numbered else [TIME]
     return union.repartitionById(partitioning.cells, CELL).sortWithinPartitions(*order)
+
+
+def layout_for(query: Query) -> Layout:
+    """How rows travel: with what the order of the whole says, where it changes results; EddyError if there is none."""
+    marked, near = counted(query), [one for one in query.attachments if one.nearest is not None]
+    if (marked or near) and not query.timed:
+        what = f"the window of {marked[0]} counts rows" if marked else f"{near[0]} takes the newest row"
+        raise EddyError(
+            f"{what}, and a DataFrame has no order of its own: "
+            "give every stream a time column, such as a number of the row, and name it with Stream(..., time=)"
+        )
+    if not query.attachments:
+        return layout_of(query, marked)
+    return layout_of(query, ordered=query.timed and bool(marked or near or query.signed))
+
+
+def in_order_already(door: str, policies: dict[str, Any]) -> None:
+    """EddyError for options of an engine that puts rows in order: here that is done before they reach one."""
+    why = {
+        "join": "puts all rows in order of their time by itself: leave {} out",
+        "stream": "has one watermark for all partitions, and counts late rows: leave {} out, and give watermark=",
+    }
+    for option in ("lateness", "late", "idle", "clock"):
+        if policies.get(option) is not None:
+            raise EddyError(f"eddy.spark.{door} {why[door].format(option)}")
 
 
 def check_options(query: Query, policies: dict[str, Any]) -> None:

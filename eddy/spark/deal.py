@@ -86,7 +86,8 @@ def _sent(frame: DataFrame, cells: list[str]) -> DataFrame:
 def places(layout: Layout, partitioning: Partitioning, stream: str) -> list[str]:
     """Where rows of a stream go, in SQL: an array of cells; or, where each goes to one, whether it does, and to which.
 
-    Rows with a NULL key match nothing, and go nowhere; those without a time go to cell 0 (`eddy.spark.timeless`).
+    Rows with a NULL key match nothing, and go nowhere, or to cell 0 where they have results all the same, as in an
+    outer join; those without a time go to cell 0 (`eddy.spark.timeless`).
     """
     keys = {
         place: quoted(layout.places[stream].get(key_class.members[stream], TIME))
@@ -96,6 +97,9 @@ def places(layout: Layout, partitioning: Partitioning, stream: str) -> list[str]
     valid = " AND ".join(["true", *(f"{key} IS NOT NULL" for key in keys.values())])
     cells = [_cells(layout, partitioning, grid, stream, keys) for grid in partitioning.grids]
     none = f"{quoted(TIME)} IS NULL" if has_time(layout.query, stream) else "false"
+    if layout.query.attachments:
+        (key,), (cell,) = keys.values(), cells[0][1]
+        return ["true", f"CASE WHEN {none} OR {key} IS NULL THEN 0 ELSE {cell} END"]
     if len(cells) == 1 and len(cells[0][1]) == 1:
         return [f"{none} OR ({valid})", f"CASE WHEN {none} THEN 0 ELSE {cells[0][1][0]} END"]
     parts = [_where(f"{valid} AND {here}", to) for here, to in cells]

@@ -56,13 +56,20 @@ class Layout:
     """For each stream the slots of its columns, its time aside."""
     marked: tuple[str, ...] = ()
     """The streams whose low-water rows travel along; then row numbers do as well."""
+    ordered: bool = False
+    """Whether row numbers travel along for the order of rows of one time, where that changes results."""
+
+    @property
+    def numbered(self) -> bool:
+        """Whether rows bring their numbers."""
+        return self.ordered or bool(self.marked)
 
     @property
     def schema(self) -> str:
         """The Spark schema of a row that travels, its cell aside."""
         parts = [f"{STREAM} tinyint", f"{TIME} {self.slots[TIME]}"]
         parts += (
-            [f"{ROW} bigint", *(f"{self.mark(name)} bigint" for name in self.marked)] if self.marked else []
+            [f"{ROW} bigint", *(f"{self.mark(name)} bigint" for name in self.marked)] if self.numbered else []
         )
         return ", ".join(parts + [f"{slot} {of}" for slot, of in self.slots.items() if slot != TIME])
 
@@ -72,7 +79,7 @@ class Layout:
         kinds = {"bigint": pa.int64(), "double": pa.float64(), "string": pa.string()}
         kinds["timestamp_ntz"] = pa.timestamp("us")
         fields = [pa.field(STREAM, pa.int8()), pa.field(TIME, kinds[self.slots[TIME]])]
-        if self.marked:
+        if self.numbered:
             fields += [pa.field(name, pa.int64()) for name in (ROW, *map(self.mark, self.marked))]
         return pa.schema(
             fields + [pa.field(slot, kinds[of]) for slot, of in self.slots.items() if slot != TIME]
@@ -85,7 +92,7 @@ class Layout:
         found = {STREAM: pa.array(np.full(n, self.query.names.index(stream), np.int8))}
         for column, kind in declared.columns.items():
             found[self.places[stream].get(column, TIME)] = _departing(columns[column], kind)
-        schema = attrs.evolve(self, marked=()).arrow
+        schema = attrs.evolve(self, marked=(), ordered=False).arrow
         arrays = [found[f.name].cast(f.type) if f.name in found else pa.nulls(n, f.type) for f in schema]
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
@@ -144,7 +151,7 @@ class Layout:
         return columns
 
 
-def layout_of(query: Query, marked: tuple[str, ...] = ()) -> Layout:
+def layout_of(query: Query, marked: tuple[str, ...] = (), ordered: bool = False) -> Layout:
     """The layout of a query's rows."""
     query = trimmed(query)
     slots: dict[str, str] = {TIME: "bigint"}
@@ -157,17 +164,22 @@ def layout_of(query: Query, marked: tuple[str, ...] = ()) -> Layout:
                 if kind.kind == "timestamp" and kind.zone is None:
                     slots[TIME] = "timestamp_ntz"
                 continue
-            of = _slot(kind)
+            of = _slot(kind, f"column {column!r} of stream {name}")
             slot = f"{of}{used.get(of, 0)}"
             used[of] = used.get(of, 0) + 1
             places[name][column] = slot
             slots[slot] = {"long": "bigint", "zoneless": "timestamp_ntz"}.get(of, of)
-    return Layout(query, slots, places, marked)
+    return Layout(query, slots, places, marked, ordered)
 
 
-def _slot(kind: ColumnType) -> str:
+def _slot(kind: ColumnType, what: str) -> str:
     if kind.kind == "timestamp":
         return "long" if kind.zone else "zoneless"
+    if kind.kind not in _SLOTS:
+        raise EddyError(
+            f"{what} is {kind}, which does not travel through Spark: declare it as a number, a string or a timestamp, "
+            "and cast it in the DataFrame"
+        )
     return _SLOTS[kind.kind]
 
 
@@ -277,6 +289,10 @@ def arrow_type(kind: ColumnType) -> pa.DataType:
         return pa.timestamp("us", "UTC" if kind.zone else None)
     if kind.kind == "duration":
         return pa.duration("us")
+    if kind.kind in ("time", "uuid", "opaque"):
+        raise EddyError(
+            f"a result of type {kind} is none that Spark has: CAST it to VARCHAR, or leave it out"
+        )
     return _UNSIGNED.get(kind.name, kind.arrow)
 
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 from eddy.engine.eddy import Eddy
 from eddy.errors import EddyError, StateError
 from eddy.partition import Partitioning
+from eddy.partition.marks import counted
 from eddy.query.outputs import Output
 from eddy.query.query import Query, changed
 from eddy.results.result import Result
@@ -101,7 +102,7 @@ class LiveJob:
         if state is not None:
             table = pa.concat_tables([state.pending, table])
         times = as_numbers(table.column(TIME))
-        ready = times <= watermark if watermark is not None else np.zeros(len(times), np.bool_)
+        ready = self._ready(times, watermark)
         pending = table.filter(pa.array(~ready))
         results = 0
         for found in gathered(self._joined(engine, table.filter(pa.array(ready)), watch), self.schema):
@@ -175,6 +176,14 @@ class LiveJob:
             return before
         found = min(reached) if self.slowest else max(reached)
         return found if before is None else max(found, before)
+
+    def _ready(self, times: Array, watermark: int | None) -> Array:
+        """Which rows are processed now. Those at the watermark wait where the order of rows of one time changes
+        results, since others may have to go before them."""
+        if watermark is None:
+            return np.zeros(len(times), np.bool_)
+        ready: Array = times < watermark if self.signed or counted(self.layout.query) else times <= watermark
+        return ready
 
     def _joined(self, engine: Eddy, table: pa.Table, watch: Stopwatch) -> Iterator[pa.RecordBatch]:
         """What an engine finds in rows that are in no order yet."""

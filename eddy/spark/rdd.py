@@ -10,7 +10,7 @@ import attrs
 import pyarrow as pa
 
 from eddy.engine.eddy import Eddy
-from eddy.errors import BatchError, OrderError
+from eddy.errors import BatchError, EddyError, OrderError
 from eddy.partition.marks import counted
 from eddy.query.query import Query
 from eddy.results.result import Result
@@ -31,12 +31,17 @@ def driver(
     Items are pairs of a stream's name and a row - a `pyspark.sql.Row`, a tuple in the order of the declared columns, or
     a dict - or a pyarrow table or record batch. Results come in kind: rows, dicts or record batches. Each partition is
     a join of its own: bring together what belongs together, in order of time, before. Rows are gathered into batches
-    and pushed like `Eddy.push_all`, merged by time, if windows end by time; else in the order in which they come.
+    and pushed like `Eddy.push_all`, merged by time, if windows end by time; else, and in as-of joins, in the order in
+    which they come.
 
-    ``policies`` are the options of `Eddy`. ``tally`` is an accumulator of lists for the report of each partition.
+    ``policies`` are the options of `Eddy`. With ``lateness`` the items of a partition may be out of order, so far; late
+    ones are an error, or with ``late="drop"`` dropped. At the end of a partition its engine is closed: rows that wait
+    are processed, and what outer and anti joins owe is given. ``tally`` is an accumulator of lists for the report of
+    each partition.
     """
 
     check_options(query, policies)
+    _check_disorder(policies)
     context = active_context()
     archive = None if context is None else ship(context)
     return sent(pickled(Partition(query, policies)), archive, tally)
@@ -54,21 +59,31 @@ class Partition:
         engine = Eddy(self.query, **self.options)
         counts = dict.fromkeys(self.query.names, 0)
         watch = Stopwatch()
-        merged = self.query.timed and not counted(self.query)
+        near = any(one.nearest is not None for one in self.query.attachments)
+        merged = self.query.timed and not counted(self.query) and not near
         signed = self.query.signed
+        last: Callable[[Result, bool], Iterable[object]] = _as_rows
         for batches, give in self._gathered(watch.drawn(items), engine.batch_size, merged):
             with watch.working():
                 for name, batch in batches.items():
                     counts[name] = counts.get(name, 0) + _length(batch)
                 results = list(give(_pushed(engine, batches), signed))
             yield from results
+            last = give
+        statistics, owed = engine.statistics(), 0
+        if self.query.attachments or self.options.get("lateness") is not None:
+            with watch.working():
+                closing = engine.close()
+                results = list(last(closing, signed))
+            yield from results
+            owed = len(closing)
         number = 0
         if tally is not None:
             from pyspark import TaskContext
 
             context = TaskContext.get()
             number = 0 if context is None else context.partitionId()
-        sent_back(tally, report_of(number, counts, engine.statistics(), watch))
+        sent_back(tally, report_of(number, counts, statistics, watch, results=statistics.results + owed))
 
     def _gathered(
         self, items: Iterable[object], size: int, merged: bool
@@ -106,6 +121,17 @@ class Partition:
             raise BatchError(
                 f"stream {name}: a row has not exactly the columns {', '.join(columns)} ({error})"
             ) from error
+
+
+def _check_disorder(policies: Mapping[str, object]) -> None:
+    """EddyError for late rows that nobody could ask for, and for results that depend on a clock."""
+    if policies.get("late") == "keep":
+        raise EddyError(
+            'late="keep" is for engine.late(), which nobody can call in a partition: give late="drop", or leave it out'
+        )
+    for option in ("idle", "clock"):
+        if policies.get(option) is not None:
+            raise EddyError(f"a partition is not read as time goes by: leave {option} out")
 
 
 def _pushed(engine: Eddy, batches: dict[str, object]) -> Result:

@@ -21,7 +21,7 @@ from eddy.partition import Partitioning, choose
 from eddy.partition.marks import counted
 from eddy.query.clock import lacking
 from eddy.query.query import Query
-from eddy.spark.bounded import cells_of, check_options, remember
+from eddy.spark.bounded import cells_of, check_options, in_order_already, remember
 from eddy.spark.identity import identified
 from eddy.spark.layout import check_frames, layout_of, result_schema
 from eddy.spark.live import LiveJob, remembering
@@ -70,8 +70,11 @@ def stream(
 
     Every result comes exactly once, into any sink that takes each micro-batch once, however often the query is killed
     and started again: with another plan or other policies, and another number of ``partitions``: then rows are dealt
-    out anew when this is called. Windows that count rows, differences and aggregates run in one partition.
+    out anew when this is called. Windows that count rows, differences and aggregates run in one partition. Outer, semi,
+    anti and as-of joins are refused: a snapshot does not hold who had a partner.
     """
+    in_order_already("stream", policies)
+    check_inner(query)
     place = check_given(checkpoint, policies)
     policies = {"batch_size": BATCH, **policies}
     check_options(query, policies)
@@ -132,6 +135,16 @@ def check_given(checkpoint: object, policies: Mapping[str, object]) -> str:
         if option in policies:
             raise EddyError(f"{option} is an option of eddy.spark.join: {reason}, so leave it out")
     return place
+
+
+def check_inner(query: Query) -> None:
+    """EddyError for attachments, whose state the files of a checkpoint do not hold."""
+    attached = query.attachments if isinstance(query, Query) else ()
+    if attached:
+        raise EddyError(
+            f"eddy.spark.stream keeps no state of {attached[0]}: run the inner joins as a stream, or the whole query "
+            "over the rows that are there, with eddy.spark.join"
+        )
 
 
 def check_delays(query: Query, watermark: object) -> None:

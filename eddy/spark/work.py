@@ -67,7 +67,13 @@ class Job:
                 found = list(as_spark(cell.push(arrived), self.schema, self.signed))
             yield from found
         if cell is not None:
-            sent_back(tally, report_of(cell.number, rows, cell.statistics(), watch, bad=bad))
+            statistics = cell.statistics()
+            with watch.working():
+                owed = cell.close() if self.layout.query.attachments else None
+            if owed is not None:
+                yield from as_spark(owed, self.schema, self.signed)
+            results = statistics.results + (0 if owed is None else len(owed))
+            sent_back(tally, report_of(cell.number, rows, statistics, watch, bad=bad, results=results))
 
     def _in_order(
         self, batches: Iterator[pa.RecordBatch], watch: Stopwatch

@@ -25,7 +25,7 @@ REVIEW_EVERY = 64
 
 @define(eq=False)
 class Payload:
-    """Rings of column values; strings are kept as codes of `pool`."""
+    """Rings of column values; what is coded is kept as codes of `pool`."""
 
     columns: dict[str, ColumnType]
     pool: StringPool
@@ -121,8 +121,8 @@ class Payload:
         """The same of several columns."""
         found = self.storage_all(names, rows)
         for name, column in zip(names, found, strict=True):
-            if self.columns[name].kind == "string":
-                column.values = self.pool.decode(column.values)
+            if self.columns[name].is_coded:
+                column.values = self.pool.decode(column.values, self.columns[name])
         return found
 
     def storage(self, name: str, rows: Array) -> Column:
@@ -158,7 +158,7 @@ class Payload:
         first = self.low & (self._capacity - 1)
         live = self.next_row - self.low
         for name, kind in self.columns.items():
-            if kind.kind == "string":
+            if kind.is_coded:
                 ring = self._rings[name]
                 yield ring[first : first + live]
                 yield ring[: max(0, first + live - self._capacity)]

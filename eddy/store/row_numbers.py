@@ -22,7 +22,7 @@ from eddy.intake.lowwater_kernels import BEFORE
 from eddy.intake.travel import ROW
 from eddy.store.payload import Payload
 from eddy.store.row_number_kernels import renumber
-from eddy.store.stream import StoredStream
+from eddy.store.stream import HeldStream
 from eddy.values.strings import StringPool
 from eddy.values.types import INT64, Array, Column
 
@@ -143,7 +143,7 @@ class RowNumbers:
 
     # -- a batch ---------------------------------------------------------------------------------------------------
 
-    def move(self, arrivals: Arrivals, streams: Sequence[StoredStream]) -> Batch:
+    def move(self, arrivals: Arrivals, streams: Sequence[HeldStream]) -> Batch:
         """Move the windows on: a batch without the rows that are ruled out."""
         lows, counts = self.lows.copy(), self.counts.copy()
         marks, floor, _ = self.lowwater.advance(arrivals.streams, arrivals.times, arrivals.given)
@@ -162,7 +162,7 @@ class RowNumbers:
         arrivals: Arrivals,
         marks: NDArray[np.int32],
         lows: NDArray[np.int64],
-        streams: Sequence[StoredStream],
+        streams: Sequence[HeldStream],
     ) -> Arrivals:
         """Thin out a batch that windows have just counted: returns it without the rows that are ruled out.
 

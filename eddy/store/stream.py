@@ -21,6 +21,13 @@ Keys = NDArray[np.int64]
 NONE: NDArray[np.int32] = np.empty(0, np.int32)
 
 
+class HeldStream(Protocol):
+    """A stream whose rows have values here, and numbers."""
+
+    number: int
+    payload: Payload
+
+
 class StoredStream(Protocol):
     """What an engine asks of one of its streams, wherever its rows are."""
 

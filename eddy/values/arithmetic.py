@@ -5,6 +5,7 @@ The rules, all in one place:
 - Arithmetic on integers is exact or NULL: a result that does not fit 64 bits is NULL, never a wrapped number.
   So an index that rearranges `ABS(a - b) <= c` can never disagree with the predicate itself.
 - Comparisons are exact for every pair of numeric types, int64 against float64 and uint64 included.
+- Arithmetic on decimals is exact or NULL as well: NULL where a result has more than 18 digits.
 - Division is float64 division; `x / 0` and `x % 0` are NULL. `%` takes the sign of its left side.
 - Floats follow IEEE: NaN equals nothing and is neither less nor greater; `NaN != x` is true. NaN is not NULL.
 - Literals are arrays of length 1 (strings: pyarrow scalars) and broadcast.
@@ -135,10 +136,12 @@ def compare(op: str, a: Column, a_type: ColumnType, b: Column, b_type: ColumnTyp
     valid = both(a.valid, b.valid)
     if a_type.kind == "null" or b_type.kind == "null":
         values: Array = np.zeros(1, bool)
-    elif a_type.kind == "string":
+    elif a_type.is_coded:
         values = _compare_strings(op, a.values, b.values)
     elif a_type.unit is not None and b_type.unit is not None and a_type.unit != b_type.unit:
         values = _compare_units(op, a.values, a_type.unit, b.values, b_type.unit)
+    elif a_type.scale != b_type.scale:
+        values = _compare_scales(op, a.values, a_type.scale, b.values, b_type.scale)
     else:
         values = compare_numbers(op, a.values, b.values)
     if valid is not None and valid.shape != values.shape:
@@ -176,7 +179,19 @@ def _compare_units(op: str, a: Array, a_unit: str, b: Array, b_unit: str) -> Arr
     """Times of different units, without the overflow that multiplying would bring."""
     if finest(a_unit, b_unit) == a_unit:
         return _compare_units(MIRROR[op], b, b_unit, a, a_unit)
-    steps, rest = np.divmod(b, UNITS[b_unit] // UNITS[a_unit])
+    return _compare_steps(op, a, b, UNITS[b_unit] // UNITS[a_unit])
+
+
+def _compare_scales(op: str, a: Array, a_scale: int, b: Array, b_scale: int) -> Array:
+    """Decimals with different numbers of digits behind the point, and whole numbers, which have none."""
+    if a_scale > b_scale:
+        return _compare_scales(MIRROR[op], b, b_scale, a, a_scale)
+    return _compare_steps(op, a, b, 10 ** (b_scale - a_scale))
+
+
+def _compare_steps(op: str, a: Array, b: Array, factor: int) -> Array:
+    """`a * factor op b`."""
+    steps, rest = np.divmod(b, factor)
     order = (a > steps).astype(np.int8) - (a < steps)
     values: Array = COMPARE[op](np.where((order == 0) & (rest > 0), -1, order), 0)
     return values
@@ -188,6 +203,13 @@ def _compare_strings(op: str, a: object, b: object) -> Array:
         return np.array([COMPARE[op](a.as_py(), b.as_py())])
     values: Array = _ARROW[op](a, b).to_numpy(zero_copy_only=False)
     return values
+
+
+def _moved_dates(op: str, a: Array, b: Array) -> tuple[Array, Array | None]:
+    """A date and a number of days as a date, and a mask of what is one."""
+    days, fits = integer_arithmetic(op, a, b, np.dtype("int64"))
+    moved = days.astype(np.int32)
+    return moved, both(fits, moved == days) if (moved != days).any() else fits
 
 
 def both_true(a: Column, b: Column) -> Column:
@@ -231,7 +253,13 @@ def arithmetic(
         a, b = rescale(a, a_type.unit, unit), rescale(b, b_type.unit, unit)
         valid = both(a.valid, b.valid)
     fits: Array | None = None
-    if op == "/":
+    if result.kind == "decimal":
+        from eddy.values import decimals  # which stands on this module
+
+        values, fits = decimals.compute(op, a.values, a_type.scale, b.values, b_type.scale, result)
+    elif result.kind == "date":
+        values, fits = _moved_dates(op, a.values, b.values)
+    elif op == "/":
         values, fits = quotient(a.values, b.values)
     elif op == "%":
         values, fits = remainder(a.values, b.values)

@@ -15,9 +15,11 @@ from eddy.values.types import Array, DType
 
 
 def from_numpy(values: Array, valid: Array | None, kind: pa.DataType) -> pa.Array:
-    """Numbers, bools and timestamps as Arrow, NULL where not valid. Shares the memory of the values."""
+    """Numbers, bools and times as Arrow, NULL where not valid. Shares the memory of the values, but for decimals."""
     if values.dtype == np.bool_:
         body = bits(values)
+    elif pa.types.is_decimal128(kind):
+        body = pa.py_buffer(_widened(values))
     else:
         body = pa.py_buffer(np.ascontiguousarray(values).view(np.uint8))
     return pa.Array.from_buffers(kind, len(values), [None if valid is None else bits(valid), body])
@@ -31,6 +33,8 @@ def to_numpy(array: pa.Array, dtype: DType) -> Array:
     body = array.buffers()[1]
     if pa.types.is_boolean(array.type):
         return _unpacked(body, start, stop)
+    if pa.types.is_decimal128(array.type):  # of values that int64 holds the lower half is all
+        return np.ascontiguousarray(np.frombuffer(body, np.int64, count=2 * stop)[2 * start :: 2])
     return np.frombuffer(body, dtype, count=stop)[start:]
 
 
@@ -61,9 +65,24 @@ def with_nulls(text: pa.Array | pa.ChunkedArray, valid: Array | None) -> pa.Arra
     )
 
 
+def as_bytes(text: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """The bytes of strings, or what was kept as such; they are shared."""
+    if isinstance(text, pa.ChunkedArray):
+        return pa.chunked_array([as_bytes(chunk) for chunk in text.chunks], pa.binary())
+    return pa.Array.from_buffers(pa.binary(), len(text), text.buffers(), offset=text.offset)
+
+
 def bits(flags: Array) -> pa.Buffer:
     """Bools as Arrow's bitmap."""
     return pa.py_buffer(np.packbits(flags, bitorder="little"))
+
+
+def _widened(values: Array) -> Array:
+    """int64 in 128 bits."""
+    wide = np.empty((len(values), 2), np.int64)
+    wide[:, 0] = values
+    wide[:, 1] = wide[:, 0] >> 63
+    return wide.view(np.uint8).reshape(-1)
 
 
 def _unpacked(bitmap: pa.Buffer, start: int, stop: int) -> Array:

@@ -1,8 +1,8 @@
-"""Strings that are only carried: no predicate, key or group reads them, so nobody asks whether two are equal.
+"""What is only carried, strings above all: no predicate, key or group reads them, so nobody asks whether two are equal.
 
 They are not interned but kept in the Arrow buffers that they came in, *chunk* by chunk. The code of one says where it
 is, so it never changes and no two rows share one. A chunk goes when a sweep finds that nobody needs any of its strings;
-when few are needed, they are copied, and the rest goes.
+when few are needed, they are copied, and the rest goes. Values of opaque types are kept as Arrow has them.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from eddy.values.carried_kernels import (
     is_run,
     measure,
 )
+from eddy.values.parcels import Chunk, Parcel, collected, packed
 from eddy.values.types import Array
 from stairs.lowlevel.address import address_of
 
@@ -41,18 +42,6 @@ MANY = 64
 """It is worth a look whether so many strings are where they came."""
 NOTHING = -1
 """The code of a string that nobody will ask for: it is empty."""
-
-
-@define(eq=False)
-class Chunk:
-    """Strings side by side: their offsets, one more than there are strings, and their bytes."""
-
-    ends: Array
-    data: Array
-    nbytes: int
-    """What is held by holding this: all of what the arrays are parts of."""
-    base: int = 0
-    """The index of the first."""
 
 
 @define(eq=False)
@@ -118,6 +107,8 @@ class Carried:
         n = len(text)
         if not n:
             return np.empty(0, np.int64)
+        if not (pa.types.is_string(text.type) or pa.types.is_binary(text.type)):
+            return self._packed(text, here)
         _, offsets, body = text.buffers()
         ends = np.frombuffer(offsets, np.int32, n + 1, 4 * text.offset)
         data = np.frombuffer(body if body is not None else b"", np.uint8)
@@ -147,6 +138,27 @@ class Carried:
             collect(some, self._table, offsets, out)
 
         return texts(codes, measured, collected)
+
+    def _packed(self, array: pa.Array, here: Array | None) -> Array:
+        """The codes of values of any type; null has the code of nothing."""
+        known = array.is_valid().to_numpy(zero_copy_only=False)
+        if here is not None:
+            wanted = np.zeros(len(array), np.bool_)
+            wanted[here] = True
+            known = known & wanted
+        codes, places = np.full(len(array), NOTHING), np.flatnonzero(known)
+        if not len(places):
+            return codes
+        first = self._enter(packed(array, places)) << CHUNK
+        codes[places] = np.arange(~first, ~(first + len(places)), -1)
+        return codes
+
+    def opened(self, codes: Array, of: pa.DataType) -> pa.Array:
+        """The values of these codes, which are of an opaque type; null for the code of nothing."""
+        numbers, which = np.unique(~codes >> CHUNK, return_inverse=True)
+        return collected(
+            [self._chunks[number] for number in numbers], which, ~codes & INDEX, codes != NOTHING, of
+        )
 
     def _run(self, place: int, count: int) -> pa.Array | None:
         """Strings that follow each other from a place on, where they are; None if that would hold much besides."""
@@ -181,6 +193,13 @@ class Carried:
 
     def _trim(self, number: int, chunk: Chunk, first: int, last: int) -> None:
         """Keep only the strings of a chunk from ``first`` to ``last``, if that spares much."""
+        if isinstance(chunk, Parcel):
+            smaller = packed(chunk.array, np.arange(first, last + 1))
+            if 2 * smaller.nbytes < chunk.nbytes:
+                self._held -= chunk.nbytes
+                smaller.base = chunk.base + first
+                self._place(number, smaller)
+            return
         ends = chunk.ends[first : last + 2]
         if 2 * (int(ends[-1]) - int(ends[0]) + ends.nbytes) < chunk.nbytes:
             self._held -= chunk.nbytes

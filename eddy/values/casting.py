@@ -7,9 +7,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from eddy.values.arithmetic import both, compare_numbers, rescale
+from eddy.values.cast_kinds import CASTS
 from eddy.values.compute import Datum, coerced, from_datum, known, to_datum
 from eddy.values.types import UNITS, Array, Column, ColumnType
 
+_COMMON = {"int", "uint", "float", "bool", "string", "timestamp"}
+"""Kinds of types that are cast here; others are in `cast_kinds`."""
 _WHOLE = r"\A\s*[+-]?0*\d{1,36}\s*\z"
 _FLOAT = r"\A\s*[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|(?i:inf|infinity|nan))\s*\z"
 _TRUE, _FALSE = ["true", "t", "yes", "y", "on", "1"], ["false", "f", "no", "n", "off", "0"]
@@ -20,6 +23,10 @@ def castable(of: ColumnType, to: ColumnType) -> bool:
     """Whether there is a CAST from one type to another."""
     if of.kind == "null" or to.kind == of.kind == "timestamp":
         return of.kind == "null" or bool(of.zone) == bool(to.zone)
+    if (of.kind, to.kind) in CASTS:
+        return True
+    if not {of.kind, to.kind} <= _COMMON:
+        return False
     plain = of.is_number or of.kind in ("bool", "string")
     if to.kind == "timestamp":
         return of.kind == "string" and not to.zone
@@ -30,6 +37,9 @@ def cast(column: Column, of: ColumnType, to: ColumnType, constant: bool) -> Colu
     """The column in another type."""
     if of == to or of.kind == "null":
         return coerced(column, of, to)
+    special = CASTS.get((of.kind, to.kind))
+    if special is not None:
+        return special(column, of, to, constant)
     if of.kind == "timestamp" and to.kind == "timestamp":
         return _moved(column, str(of.unit), str(to.unit))
     if of.kind == "string":

@@ -12,7 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from eddy.values import arrow
-from eddy.values.arithmetic import rescale
+from eddy.values.arithmetic import both, rescale
+from eddy.values.days import DAY
+from eddy.values.decimals import rescaled
 from eddy.values.types import Array, Column, ColumnType
 
 Datum = Any
@@ -22,24 +24,33 @@ Datum = Any
 def coerced(column: Column, of: ColumnType, to: ColumnType) -> Column:
     """A column in another type that can hold its values: a wider number, a finer unit of time; NULL in any."""
     if of.kind == "null":
-        if to.kind == "string":
-            return Column(pa.scalar("", pa.string()), np.zeros(1, np.bool_))
+        if to.is_coded:
+            empty = "" if to.kind == "string" else b""
+            return Column(pa.scalar(empty, to.inside), np.zeros(1, np.bool_))
         return Column(np.zeros(1, to.dtype), np.zeros(1, np.bool_))
+    if of.kind == "date" and to.kind == "timestamp":
+        seconds = Column(column.values.astype(np.int64) * DAY, column.valid)
+        return rescale(seconds, "s", str(to.unit))
+    if to.kind == "decimal":
+        values, fits = rescaled(column.values, of.scale, to.scale)
+        return Column(values, both(column.valid, fits))
     if of.unit is not None and to.unit is not None:
         return rescale(column, of.unit, to.unit)
-    if of.kind == "string" or column.values.dtype == to.dtype:
+    if of.is_coded or column.values.dtype == to.dtype:
         return column
     return Column(column.values.astype(to.dtype), column.valid)
 
 
 def to_datum(column: Column, kind: ColumnType, constant: bool) -> Datum:
     """The column as Arrow has it, with its nulls; a scalar if it is constant."""
-    if kind.kind == "string":
+    if kind.is_coded:
         text = column.values
         if isinstance(text, pa.Scalar):
-            return text if column.valid is None or column.valid[0] else pa.scalar(None, pa.string())
-        if text.type != pa.string():
-            text = text.cast(pa.string())
+            return text if column.valid is None or column.valid[0] else pa.scalar(None, kind.inside)
+        if text.type != kind.inside:
+            text = text.cast(kind.inside)
+        if kind.kind == "opaque":
+            return text
         return arrow.with_nulls(text, column.valid)
     array = arrow.from_numpy(column.values, _mask(column), kind.arrow)
     return array[0] if constant else array
@@ -52,19 +63,30 @@ def _mask(column: Column) -> Array | None:
 def from_datum(found: Datum, kind: ColumnType) -> Column:
     """What a function returned, as a column of this type; a scalar has length 1."""
     if isinstance(found, pa.Scalar):
-        if kind.kind == "string":
-            text = found.as_py()
-            return Column(
-                pa.scalar(text or "", pa.string()), None if found.is_valid else np.zeros(1, np.bool_)
-            )
+        if kind.is_coded:
+            empty = "" if kind.kind == "string" else b""
+            text = found.as_py() if found.is_valid else empty
+            return Column(pa.scalar(text, kind.inside), None if found.is_valid else np.zeros(1, np.bool_))
         found = pa.repeat(found, 1)
-    if found.type != kind.arrow:
-        found = found.cast(kind.arrow, safe=False)
-    if kind.kind == "string":
+    if kind.kind == "opaque":
+        return Column(found if found.type == kind.inside else found.cast(kind.inside), _valid(found))
+    if kind.kind == "uuid" and found.type == kind.arrow:
+        found = _storage(found)
+    wanted = kind.inside if kind.is_coded else kind.arrow
+    if found.type != wanted:
+        found = found.cast(wanted, safe=False)
+    if kind.is_coded:
         return Column(arrow.with_nulls(found, None), _valid(found))
     if isinstance(found, pa.ChunkedArray):
         found = found.combine_chunks()
     return Column(arrow.to_numpy(found, kind.dtype), arrow.valid_of(found))
+
+
+def _storage(found: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """What an array of an extension type consists of."""
+    if isinstance(found, pa.ChunkedArray):
+        return pa.chunked_array([chunk.storage for chunk in found.chunks], found.type.storage_type)
+    return found.storage
 
 
 def _valid(found: pa.Array | pa.ChunkedArray) -> Array | None:

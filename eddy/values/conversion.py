@@ -1,10 +1,11 @@
 """One column of a batch, whatever it came as, in its declared type.
 
 The rule is the same for every source: a value is taken if the column can hold exactly that value, else the
-batch is refused. So 2.0 may enter an integer column and 2.5 may not; 1 and 0 may enter a bool column. Three
-things are looser: a float or a decimal number becomes the nearest value of a float column, unless it is beyond
-its range; a timestamp column takes plain integers as counts of its unit
-since 1970 (UTC); and numpy's datetime64, which knows no zones, may enter a column with a zone as UTC.
+batch is refused. So 2.0 may enter an integer column and 2.5 may not; 1 and 0 may enter a bool column. Texts are
+read as values of other types only where the stream says so (`parse`). Three things are looser: a float or a decimal
+number becomes the nearest value of a float column, unless it is beyond its range; a timestamp column takes plain
+integers as counts of its unit since 1970 (UTC); and numpy's datetime64, which knows no zones, may enter a column with
+a zone as UTC.
 NULL is None, an Arrow null, a masked value, NaT, or what pandas calls missing. NaN in a float column stays.
 """
 
@@ -21,16 +22,20 @@ import pyarrow.types as pat
 
 from eddy.errors import BatchError
 from eddy.values import arrow
+from eddy.values.fitting import FITTED, HINTS, fit
 from eddy.values.objects import floats, inferred, too_large
+from eddy.values.parsing import HINT, PARSED, is_text, read_texts
 from eddy.values.types import UNITS, Array, Column, ColumnType, DType
 
 FAILURES = (pa.ArrowException, ValueError, TypeError, OverflowError)
 
 
-def convert(where: str, kind: ColumnType, values: object) -> Column:
-    """The values as a column of this kind; `where` names the column in messages."""
+def convert(where: str, kind: ColumnType, values: object, parse: bool = False) -> Column:
+    """The values as a column of this kind; `where` names the column in messages. ``parse``: texts are read as such."""
     try:
         source = _read(kind, values)
+        if kind.kind in PARSED:
+            source = _parsed(kind, source, parse)
         return _from_numpy(kind, source) if isinstance(source, np.ndarray) else _from_arrow(kind, source)
     except BatchError as error:
         raise BatchError(f"{where}: {error}") from None
@@ -39,9 +44,26 @@ def convert(where: str, kind: ColumnType, values: object) -> Column:
         raise BatchError(f"{where}: these values do not fit {kind} ({reason}); {_hint(kind)}") from error
 
 
+def _parsed(kind: ColumnType, source: Any, parse: bool) -> Any:
+    """Texts as what they say; everything else as it is."""
+    if isinstance(source, np.ndarray):
+        if source.dtype.kind not in "UT":
+            return source
+        _refuse_dimensions(source)
+        source = pa.array(source)
+    array = _single(source)
+    if not is_text(array.type) or array.null_count == len(array):
+        return source
+    if parse:
+        return read_texts(kind, array)
+    raise BatchError(f"this column is {kind}, the values are texts; {HINT}; else {_hint(kind)}")
+
+
 def _hint(kind: ColumnType) -> str:
     if kind.kind == "timestamp":
         return "give timestamps, datetime64, datetimes or integers in its unit, or declare another type"
+    if kind.kind in HINTS:
+        return f"{HINTS[kind.kind]}, or declare another type"
     return "convert them first, or declare the column with a type that holds them"
 
 
@@ -117,6 +139,8 @@ def _from_numpy(kind: ColumnType, values: Array) -> Column:
             counts = values.astype(f"M8[{unit}]").view(np.int64)
             array = arrow.from_numpy(counts, ~np.isnat(values), pa.timestamp(unit))
             return _from_arrow(kind, array, zones_known=False)
+    elif kind.kind in FITTED:
+        return _fitted(kind, values)
     elif kind.kind != "string" and _widens(source, kind.dtype):
         return Column(_ready(values, kind.dtype))
     elif source == np.longdouble and kind.is_number:
@@ -124,6 +148,34 @@ def _from_numpy(kind: ColumnType, values: Array) -> Column:
     if source.kind in "iufbmM":
         return _from_arrow(kind, arrow.from_numpy(values, None, pa.from_numpy_dtype(source)))
     return _from_arrow(kind, pa.array(values))
+
+
+def _fitted(kind: ColumnType, values: Array) -> Column:
+    """Arrays of numpy for the types that `fit` knows."""
+    source = values.dtype
+    if source == kind.direct:
+        return Column(_ready(values, source))
+    if source.kind in "mM":
+        unit = np.datetime_data(source)[0]
+        if source.kind == "M" and unit in ("Y", "M", "W", "D"):
+            return fit(kind, arrow.from_numpy(_days(values), ~np.isnat(values), pa.date32()))
+        if unit not in UNITS:
+            if unit not in ("W", "D", "h", "m"):
+                raise BatchError(f"{source} counts no unit of {', '.join(UNITS)}; convert it first")
+            unit = "s"
+        counts = values.astype(f"{source.kind}8[{unit}]").view(np.int64)
+        of = pa.timestamp(unit) if source.kind == "M" else pa.duration(unit)
+        return fit(kind, arrow.from_numpy(counts, ~np.isnat(values), of))
+    if source.kind in "iuf" and source != np.longdouble:
+        return fit(kind, arrow.from_numpy(values, None, pa.from_numpy_dtype(source)))
+    return _from_arrow(kind, pa.array(values))
+
+
+def _days(values: Array) -> Array:
+    days = values.astype("M8[D]").view(np.int64)
+    if (days[~np.isnat(values)] != days[~np.isnat(values)].astype(np.int32)).any():
+        raise BatchError("a date is too far away for a date column")
+    return days.astype(np.int32)
 
 
 def _from_long_doubles(kind: ColumnType, values: Array) -> Column:
@@ -148,6 +200,8 @@ def _widens(source: DType, target: DType) -> bool:
 def _from_arrow(kind: ColumnType, array: pa.Array | pa.ChunkedArray, zones_known: bool = True) -> Column:
     """A checked cast to the declared type, then storage values and a mask."""
     array = _single(array)
+    if kind.kind in FITTED:
+        return fit(kind, array)
     if array.null_count == len(array):
         array = pa.nulls(len(array))  # whatever its type is, nothing in it has one
     if not pat.is_null(array.type):

@@ -6,7 +6,6 @@ goes by the first value and changes others to suit it, or fails on a value that 
 
 from __future__ import annotations
 
-import datetime
 import decimal
 import math
 import sys
@@ -18,6 +17,7 @@ import pyarrow as pa
 
 from eddy.errors import BatchError
 from eddy.values import arrow
+from eddy.values.special_objects import OBJECTS, ZONED, alike
 from eddy.values.types import ColumnType
 
 _LONG: Any = np.longdouble
@@ -37,6 +37,8 @@ def inferred(kind: ColumnType, values: list[object], nan_is_null: bool) -> pa.Ar
             types = set(map(type, values))
     if kind.kind == "timestamp":
         return _times(values, nan_is_null)
+    if kind.kind in OBJECTS:
+        return OBJECTS[kind.kind](kind, values, nan_is_null)
     if kind.kind == "float" and any(issubclass(of, (decimal.Decimal, _LONG)) for of in types):
         return floats(kind, values)
     if kind.is_integer and _LONG in types:
@@ -53,27 +55,11 @@ def inferred(kind: ColumnType, values: list[object], nan_is_null: bool) -> pa.Ar
 
 def _times(values: list[object], nan_is_null: bool) -> pa.Array:
     """Times of one make; nanoseconds are kept, which only pandas' Timestamp has."""
-    makes = {_make(value) for value in values} - {None}
-    if len(makes) > 1:
-        raise BatchError(f"these values mix {' and '.join(sorted(map(str, makes)))}; give all of them alike")
+    makes = alike(values)
     if any(getattr(value, "nanosecond", 0) for value in values):
-        nanoseconds = pa.timestamp("ns", "UTC" if makes == {_ZONED} else None)
+        nanoseconds = pa.timestamp("ns", "UTC" if ZONED in makes else None)
         return pa.array(values, nanoseconds, from_pandas=nan_is_null)
     return pa.array(values, from_pandas=nan_is_null)
-
-
-_ZONED, _ZONELESS = "datetimes with a zone", "datetimes without a zone"
-
-
-def _make(value: object) -> str | None:
-    """What sort of time a value is; None if it is none."""
-    if isinstance(value, datetime.datetime):
-        return _ZONELESS if value.tzinfo is None else _ZONED
-    if isinstance(value, datetime.date):
-        return "dates"
-    if isinstance(value, np.datetime64):
-        return None if np.isnat(value) else "datetime64"
-    return "integers" if isinstance(value, (int, np.integer)) else None
 
 
 def _whole(value: Any) -> int:

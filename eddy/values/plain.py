@@ -25,9 +25,9 @@ NAT = np.iinfo(np.int64).min
 def plain(kind: ColumnType, values: Any) -> Array | None:
     """The values as an array of the storage dtype: contiguous, aligned and writeable, but not to be written to.
 
-    None if they are strings, if some are NULL, or if they are of a make or a type that needs a closer look.
+    None if they are coded, if some are NULL, or if they are of a make or a type that needs a closer look.
     """
-    if kind.kind == "string":
+    if kind.is_coded:
         return None
     found = _READERS.get(type(values))
     if found is not None:
@@ -48,7 +48,7 @@ def plain_nulls(kind: ColumnType, values: Any) -> Column | None:
     """Arrow values of the declared type, some of them NULL; None if they are of another type or make."""
     if type(values) is pa.ChunkedArray and values.num_chunks == 1:
         values = values.chunk(0)
-    if not isinstance(values, pa.Array) or kind.kind in ("bool", "string"):
+    if not isinstance(values, pa.Array) or kind.kind == "bool" or kind.direct is not kind.dtype:
         return None
     valid = arrow.valid_of(values)
     if valid is None or not values.type.equals(kind.arrow):
@@ -99,12 +99,21 @@ def _of_numpy(kind: ColumnType, values: Array) -> Array | None:
         counts = values.view(np.int64)
         if not (counts == NAT).any():
             return counts if counts.flags.carray else counts.copy()
+    if kind.kind == "duration" and dtype.kind == "m" and dtype == np.dtype(f"m8[{kind.unit}]"):
+        counts = values.view(np.int64)
+        if not (counts == NAT).any():
+            return counts if counts.flags.carray else counts.copy()
     return None
 
 
 def _of_arrow(kind: ColumnType, values: Any) -> Array | None:
     """A copy: Arrow's buffers are read-only."""
-    if kind.kind == "bool" or not values.type.equals(kind.arrow) or values.null_count:
+    if (
+        kind.kind == "bool"
+        or kind.direct is not kind.dtype
+        or not values.type.equals(kind.arrow)
+        or values.null_count
+    ):
         return None
     n, dtype = len(values), kind.dtype
     if not n:

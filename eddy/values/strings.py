@@ -3,7 +3,7 @@
 Codes are dense, and the code of a string that is in use never changes. Strings that no live row uses any more
 stay until a sweep, which the engine runs when the pool asks for it; their codes are then given out again. So
 memory follows the live strings, however many have passed. Strings that nobody compares are not interned but carried:
-their codes are negative, and say where they are (`Carried`).
+their codes are negative, and say where they are (`Carried`). Bytes are like strings; opaque values are always carried.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ import pyarrow as pa
 from attrs import define, field
 
 from eddy.errors import StateError
+from eddy.values.arrow import as_bytes
 from eddy.values.carried import LONGEST, NOTHING, Carried, texts
 from eddy.values.carried_kernels import LOWEST, mark
 from eddy.values.dictionaries import Dictionaries
 from eddy.values.string_kernels import LENGTH, LIVE, NEXT, USED, compact, gather, intern, lengthen, place
-from eddy.values.types import Array
+from eddy.values.types import STRING, Array, ColumnType
 from stairs.lowlevel.address import address_of
 
 FEW = 4096
@@ -61,7 +62,7 @@ class StringPool:
         return self._carried.carry(owner, text, here)
 
     def encode(self, text: pa.Array, here: Array | None = None) -> Array:
-        """The codes of these strings, which are of type string or large_string and never null.
+        """The codes of these strings, or bytes, which are of type string, large_string or binary and never null.
 
         They may also be coded by a dictionary (`is_coded`), and null then, where a code means nothing. ``here`` are
         the places of those that somebody may ask for; None: all. The others need not be interned.
@@ -96,12 +97,18 @@ class StringPool:
                 return codes
             self._grow(int(stops[done] - starts[done]))
 
-    def decode(self, codes: Array) -> pa.Array | pa.ChunkedArray:
-        """The strings of these codes, all interned or all carried.
+    def decode(self, codes: Array, kind: ColumnType = STRING) -> pa.Array | pa.ChunkedArray:
+        """The strings, bytes or opaque values of these codes, all interned or all carried.
 
         They are in several chunks if they are too long for one plain Arrow array.
         """
         codes = np.ascontiguousarray(codes, np.int64)
+        if kind.kind == "opaque":
+            return self._carried.opened(codes, kind.inside)
+        found = self._decoded(codes)
+        return found if kind.kind == "string" else as_bytes(found)
+
+    def _decoded(self, codes: Array) -> pa.Array | pa.ChunkedArray:
         if len(codes) and codes[0] < 0:
             return self._carried.decode(codes)
 

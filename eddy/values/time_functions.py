@@ -17,6 +17,8 @@ PARTS = (
     "hour", "minute", "second", "millisecond", "microsecond", "epoch",
 )  # fmt: skip
 """What EXTRACT knows. A week is one of ISO 8601; dow counts from Sunday as 0, isodow from Monday as 1."""
+CLOCK = ("hour", "minute", "second", "millisecond", "microsecond")
+"""What EXTRACT knows of a time of day."""
 STEPS = ("year", "quarter", "month", "week", "day", "hour", "minute", "second", "millisecond", "microsecond")
 """What DATE_TRUNC and DATE_DIFF know."""
 

@@ -252,7 +252,7 @@ def test_means_of_up_to_a_million_million_floats(added, count, shift, exponent):
     for k in range(8):
         digits[k], rest = rest & 0xFFFFFFFF, rest >> 32
     digits[8] = rest
-    found = sum_kernels._quotient(digits, sum_kernels._carry(digits), exponent, count)
+    found = sum_kernels.divided(digits, sum_kernels.carry(digits), exponent, count)
     assert exact(found) == exact(float(Fraction(added) * Fraction(2) ** exponent / count) + 0.0)
 
 

@@ -41,7 +41,7 @@ KEYS = {
     "string": st.integers(0, 3),
     "timestamp[us]": st.sampled_from([-(2**63), 0]),
 }
-NAMES = ("COUNT", "SUM", "AVG", "MIN", "MAX", "MEDIAN")
+NAMES = ("COUNT", "SUM", "AVG", "MIN", "MAX", "MEDIAN", "VAR_POP", "VAR_SAMP", "STDDEV_SAMP")
 
 
 def nullable(values):

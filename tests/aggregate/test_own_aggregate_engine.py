@@ -138,13 +138,17 @@ def test_sql_calls_it_by_its_name():
 @pytest.mark.parametrize(
     ("columns", "aggregates", "message"),
     [
-        ("Variance(B.v)", [], r"cannot aggregate VARIANCE\(B\.v\): write one of COUNT"),
+        ("Weighted(B.v)", [], r"cannot select WEIGHTED\(B\.v\)"),
         ("Share(B.v)", [], r"cannot select SHARE\(B\.v\)"),
         ("Variance(B.v + 1)", [Variance], r"'B\.v \+ 1' is not a column"),
         ("Share()", [Share], "needs the columns that it is of"),
-        ("Variance(B.v) + 1", [Variance], "cannot aggregate"),
+        ("Share(B.v) + 1", [Share], "cannot select"),
         ("Variance(*)", [Variance], "is not a column"),
-        ("COUNT(*)", [3], "aggregates takes a list of classes, subclasses of eddy.Aggregate, not 3"),
+        (
+            "COUNT(*)",
+            [3],
+            "aggregates takes a list of classes, subclasses of eddy.Aggregate, and of functions.*not 3",
+        ),
         ("COUNT(*)", Variance, "aggregates takes a list of classes"),
         ("COUNT(*)", [Variance, type("VARIANCE", (Share,), {})], "two aggregates are called VARIANCE"),
         ("COUNT(*)", [type("Count", (Share,), {})], "the aggregate Count is called like one of COUNT"),

@@ -108,6 +108,18 @@ def test_claims_can_fail():
     assert jit_claims.stable_beyond(falling, x="dmax", value=70) is None
 
 
+@pytest.mark.parametrize(("y", "most"), [("KiB", 1.0), ("seconds", 1.03)])
+def test_goals_of_hash_joins_can_fail(y, most):
+    """They look at hash joins alone; one point is enough to miss them."""
+    sides = {"REF": {4: (10.0, 100), 6: (20.0, 100)}, "JIT": {4: (9.0, 90), 6: (20.1, 100)}}
+    good = [row | {"joins": "hash"} for row in rows_of("n", **sides)]
+    other = [row | {y: 1000.0} for row in rows_of("n", **sides)]
+    assert jit_claims.hash_as_good([*good, *other], x="n", y=y, most=most).agrees
+    worse = [row | ({y: 101 * row[y]} if row["side"] == "JIT" and row["n"] == 6 else {}) for row in good]
+    verdict = jit_claims.hash_as_good([*worse, *other], x="n", y=y, most=most)
+    assert not verdict.agrees and "at 6" in verdict.measured
+
+
 def test_memory_in_steps():
     steps = {4: (1.0, 100), 5: (1.0, 104), 6: (1.0, 200), 7: (1.0, 210), 8: (1.0, 300)}
     smooth = {n: (1.0, 100 + 40 * n) for n in steps}

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from benchmarks.papers.catalogue import FIGURES, named
 from benchmarks.papers.draw import draw
-from benchmarks.papers.figure import Chart, Claim, Figure, Profile, Row, Verdict
+from benchmarks.papers.figure import Chart, Claim, Figure, Profile, Row, Verdict, chosen
 from benchmarks.papers.pages import FOLDER, pages, shown
 from benchmarks.papers.record import keep, measured_by, path_of, read, stale
 from benchmarks.papers.run import run, tasks
@@ -137,6 +137,34 @@ def test_a_picture_has_every_chart(tmp_path):
     assert draw(figure, [{"window": 1, "technique": "PT", "ms": None}], tmp_path) == []
 
 
+def test_a_picture_says_what_was_claimed_and_what_was_measured(tmp_path):
+    svg, _ = draw(FIGURE, list(doubled(QUICK)), tmp_path, "quick profile")
+    text = svg.read_text()
+    assert (
+        "Parallel Track takes two windows - agrees: 2.00 to 2.00 windows" in text and "quick profile" in text
+    )
+    wrong = [{**row, "ms": 10 * row["ms"]} for row in doubled(QUICK)]
+    svg, _ = draw(FIGURE, wrong, tmp_path)
+    assert "Parallel Track takes two windows - does not agree: 20.00 to 20.00 windows" in svg.read_text()
+
+
+@pytest.mark.parametrize("log", ["", "xy"])
+def test_the_numbers_of_an_axis_are_those_of_the_points(tmp_path, log):
+    """Plain ones, without a power of ten or a fraction of a stream; what would be too near is left out."""
+    rows = [{"streams": x, "ms": 1e6 * x} for x in (4, 5, 100, 101, 2000)]
+    charts = [Chart("streams", "ms", log=log)]
+    svg, _ = draw(evolve(FIGURE, charts=charts, claims=[]), rows, tmp_path)
+    told = {line.strip().removesuffix("</text>").rpartition(">")[2] for line in svg.read_text().splitlines()}
+    assert {"2,000", "101"} <= told and not {"100", "4.5"} & told
+    assert any(text.endswith(" M") for text in told)
+
+
+def test_a_chart_may_show_rows_of_several_values():
+    rows = [{"batch": 1, "ms": 1.0}, {"batch": 512, "ms": 2.0}, {"batch": 4096, "ms": 3.0}]
+    assert [row["ms"] for row in chosen(rows, batch=frozenset({512, 4096}))] == [2.0, 3.0]
+    assert [row["ms"] for row in chosen(rows, batch=1)] == [1.0]
+
+
 def test_figures_without_rows_of_their_own_name_those_they_show():
     with pytest.raises(ValueError, match="a-1"):
         evolve(FIGURE, of=FIGURE)
@@ -200,6 +228,15 @@ def test_every_claim_can_fail(figure):
         if claim.judge(rows) is None:
             continue
         assert any(_refuted(claim, wrong) for wrong in broken(rows)), claim.text
+
+
+@pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.name)
+def test_every_claim_that_does_not_hold_says_why(figure):
+    """As far as a measurement has shown it; that it was not found out is an answer, too."""
+    rows = shown(figure).rows
+    for claim in figure.claims:
+        verdict = claim.judge(rows)
+        assert verdict is None or verdict.agrees or claim.why, f"{claim.text}: {verdict.measured}"
 
 
 def _refuted(claim: Claim, rows: list[Row]) -> bool:

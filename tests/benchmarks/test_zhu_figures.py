@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from attrs import evolve
 
-from benchmarks.papers import zhu, zhu_claims
+from benchmarks.papers import zhu, zhu_claims, zhu_runs
 from benchmarks.papers.figure import Profile
 from benchmarks.simulated.chain import EXACT, MOVING, PURGED, Chain
 from benchmarks.simulated.server import Costs
@@ -26,7 +26,7 @@ def test_there_is_a_figure_for_each_of_the_paper():
 def test_durations_have_a_row_for_each_technique_and_estimate():
     """`compare` has raised an error unless all techniques found the same."""
     names = [MOVING, PURGED, EXACT, zhu_claims.TWICE, zhu_claims.EQUATION, zhu_claims.PRINTED]
-    rows = list(zhu.durations(Profile(), "window", points, names, {"quick": 1}))
+    rows = list(zhu_runs.durations(Profile(), "window", points, names, {"quick": 1}))
     assert [(row["window"], row["technique"]) for row in rows] == [(w, n) for w in (200, 400) for n in names]
     assert {tuple(row) for row in rows} == {
         ("window", "technique", "ms", "least", "most", "evaluations", "busy")
@@ -36,7 +36,7 @@ def test_durations_have_a_row_for_each_technique_and_estimate():
 
 
 def test_seconds_have_what_charts_draw():
-    rows = list(zhu.over_time(Profile(), TINY, bin_ms=500.0))
+    rows = list(zhu_runs.over_time(Profile(), TINY, bin_ms=500.0))
     assert {row["technique"] for row in rows} == {MOVING, PURGED, EXACT, "Old", "New"}
     assert {len(row) for row in rows} == {8}
     given = {
@@ -46,7 +46,7 @@ def test_seconds_have_what_charts_draw():
     assert max(given.values()) == pytest.approx(min(given.values()), rel=1e-9)
     for figure in zhu.FIGURES[4:]:
         assert all({chart.x, chart.y, chart.by} <= set(rows[0]) for chart in figure.charts)
-    assert rows == list(zhu.over_time(Profile(), TINY, bin_ms=500.0))
+    assert rows == list(zhu_runs.over_time(Profile(), TINY, bin_ms=500.0))
 
 
 def duration_rows(x, **techniques):

@@ -221,3 +221,16 @@ def test_what_is_refused(wrong, error, text):
     """Each error says what to give."""
     with pytest.raises(error, match=text):
         wrong()
+
+
+def test_an_outer_join_is_no_black_box():
+    """Which of its rows had a partner that has left its window is not in the rows that another box would be given."""
+    streams = {name: eddy.Stream({"k": "int64"}, window=Rows(4)) for name in "ABC"}
+    made = eddy.Query(streams, "A.k = B.k", attach=eddy.LeftJoin("C", "A.k = C.k"))
+    with pytest.raises(
+        eddy.EddyError, match="has LEFT JOIN C, so what it gives depends on rows that have left"
+    ):
+        eddy.Boxes(eddy.Eddy(made), streams)
+    boxes = eddy.Boxes(Log(), streams)
+    with pytest.raises(eddy.EddyError, match="has LEFT JOIN C"):
+        boxes.migrate(lambda: eddy.Eddy(made))

@@ -198,6 +198,15 @@ def test_a_question_that_makes_no_sense_is_an_error(engine, asked, wanted):
     assert engine.why_not(A=np.int64(0), B=np.uint8(0), C=0).verdict == "result"
 
 
+def test_only_inner_joins_are_explained():
+    """What an outer join owes, or has withdrawn, is not in the history."""
+    streams = {name: {"x": "int64"} for name in "ABC"}
+    joined = eddy.Eddy(eddy.Query(streams, "A.x = B.x", attach=eddy.LeftJoin("C", "A.x = C.x")))
+    for ask in (joined.why, joined.why_not):
+        with pytest.raises(eddy.EddyError, match="explain inner joins, and this query has LEFT JOIN C"):
+            ask(A=0, B=0, C=0)
+
+
 def test_streams_may_have_any_name():
     """Even that of the method's own argument."""
     engine = eddy.Eddy(

@@ -78,6 +78,20 @@ def test_gpt_swaps_when_all_windows_have_turned_over():
     assert trace.last.keys_filled == 0
 
 
+@pytest.mark.parametrize(("migration", "old"), [(Gpt(), False), (Ghm(1000.0), True)], ids=repr)
+def test_no_old_row_comes_to_the_new_plan_of_gpt(migration, old):
+    """What a row does there, beside what it does in the old plan, is nothing; under `Ghm` the old rows are there."""
+    windows = dict.fromkeys("ABCD", eddy.Rows(6))
+    trace = Trace(OLD, windows=windows, migration=migration, joins="nested")
+    for name in "ABCD":
+        trace.engine.push(name, {"k": np.arange(6) % 2})
+    before = trace.engine.statistics().evaluations
+    trace.migrate(NEW)
+    trace.engine.push("A", {"k": [0]})
+    beside = trace.last.evaluations - (trace.engine.statistics().evaluations - before)
+    assert (beside > 0) is old
+
+
 @pytest.mark.parametrize("patience", [0.5, 2.0])
 def test_t21_gpt_with_a_silent_stream(patience):
     """Where D brings no more rows, the live rows are replayed after some windows (H-C5)."""

@@ -122,6 +122,9 @@ def test_what_the_papers_have_no_rule_for_is_refused():
     query, two = eddy.Query(streams, where=keys), eddy.Query(streams, where=["A.x = B.x", "B.y = C.y"])
     with pytest.raises(eddy.QueryError, match="joins of equalities"):
         eddy.AsPrinted(eddy.Query(streams, where=[*keys, "A.y < B.y"]), "(A B) C", JISC)
+    for given in ({"attach": eddy.LeftJoin("C", "B.x = C.x")}, {"changes": True}):
+        with pytest.raises(eddy.QueryError, match="joins of equalities"):
+            eddy.AsPrinted(eddy.Query(streams, keys, **given), "(A B) C", JISC)
     with pytest.raises(eddy.PolicyError, match="one join attribute"):
         eddy.AsPrinted(two, "(A B) C", JISC)
     with pytest.raises(eddy.PlanError, match="for trees"):

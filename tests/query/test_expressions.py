@@ -116,7 +116,7 @@ def test_names_are_quoted():
         ("A.i =", "cannot read 'A.i =' as SQL"),
         ("A.i = 1; DROP TABLE x", "cannot read"),
         ("A.i = 1 GROUP BY A.i", "cannot read"),
-        ("SOUNDEX(A.s) = 'x'", r"SOUNDEX\(A.s\) \(SOUNDEX\) is not supported.*eddy.predicate"),
+        ("SOUNDEX(A.s) = 'x'", r"SOUNDEX is not supported.*eddy.predicate"),
         ("A.i IN (SELECT 1)", "IN needs a list of values"),
         ("A.i = (SELECT 1)", "not supported"),
         ("CAST(A.i AS JSON) = 'x'", "CAST knows no type JSON: it makes BOOLEAN"),

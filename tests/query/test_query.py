@@ -109,14 +109,12 @@ MANY = {"ts": np.arange(1000), "name": [f"name {i}" for i in range(1000)]}
 @pytest.mark.parametrize(
     ("given", "advice"),
     [
-        (pa.table(MANY), "Stream(table.schema)"),
-        (pa.table(MANY).to_batches()[0], "Stream(batch.schema)"),
-        (pandas.DataFrame(MANY), "Stream(pyarrow.Schema.from_pandas(frame, preserve_index=False))"),
-        (polars.DataFrame(MANY), "Stream(frame.to_arrow().schema)"),
         (MANY, "values are not a type: give that of the column, such as 'int64'"),
         (dict(pandas.DataFrame(MANY)), "values are not a type"),
         (list(range(1000)), "a dict of names and types"),
         (MANY["ts"], "a dict of names and types"),
+        (pandas.Series(MANY["ts"]), "give a dict of columns and types, or a table"),
+        (polars.Series(MANY["ts"]), "give a dict of columns and types, or a table"),
     ],
     ids=lambda given: type(given).__name__,
 )

@@ -63,7 +63,10 @@ class Feed:
         self.fetched: Counter[tuple[str, str]] = Counter()
         for name, kinds, rows in [("A", A, ROWS_A), ("B", B, ROWS_B)]:
             stream = SimpleNamespace(
-                columns={c: column_type(kind) for c, kind in kinds.items()}, time=None, strict=False
+                parse=False,
+                columns={c: column_type(kind) for c, kind in kinds.items()},
+                time=None,
+                strict=False,
             )
             columns, n = normalise(name, stream, rows)
             for column, kind in kinds.items():

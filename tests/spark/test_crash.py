@@ -176,3 +176,30 @@ def test_rows_without_a_key_are_dealt_out_by_what_is_in_them():
     numbers = content(columns, partitioning)
     assert content(turned, partitioning).tolist() == numbers[order].tolist()
     assert len(set((numbers % 4).tolist())) == 4
+
+
+@pytest.mark.parametrize("size", [1, 3, 7])
+def test_rows_of_one_time_wait_for_each_other_where_their_order_counts(tmp_path, size):
+    """Where a window counts rows, micro-batches that begin and end within one time give what sorted rows give.
+
+    Rows at the watermark wait: others of their time may have to go before them.
+    """
+    streams = {name: stream(("rows", 2), k="int64") for name in "AB"}
+    given = Feed(streams, equal("A.k", "B.k")).fill(55, sizes=40, span=9, nulls=0, keys=2)
+    for rows in given.rows.values():
+        rows.append((10**6, len(rows), None))
+    job = job_of(given, tmp_path, 1)
+    job = live.attrs.evolve(job, delays=dict.fromkeys("AB", 0))
+    Store(job.checkpoint).create()
+    found = Counter()
+    for number, start in enumerate(range(0, 41, size)):
+        packed = []
+        for name in "AB":
+            part = given.table(name).slice(start, size).combine_chunks()
+            if part.num_rows:
+                columns = {c: part[c].combine_chunks() for c in job.layout.query.streams[name].columns}
+                packed += Packer(job.layout, job.partitioning).run(
+                    iter([job.layout.packed(name, columns)]), None
+                )
+        found += attempt(job, number, {0: packed})
+    assert found == given.expected() and found.total() > 30

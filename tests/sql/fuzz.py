@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from tests.sql.against_duckdb import compare
-from tests.sql.generator import Generator
+from tests.sql.against_duckdb import compare, made
 
 
 def main() -> int:
@@ -20,8 +19,7 @@ def main() -> int:
             compare(seed)
         except Exception as error:  # any error is a finding
             print(f"statement {seed}: {type(error).__name__}: {error}")
-            generator = Generator(seed)
-            print({name: generator.table().to_pylist() for name in generator.names})
+            print({name: table.to_pylist() for name, table in made(seed)[1].items()})
             return 1
     print(f"{options.statements} statements give what DuckDB gives")
     return 0

@@ -7,22 +7,25 @@ from __future__ import annotations
 
 import datetime
 import random
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import pyarrow as pa
+from attrs import frozen
 
-TYPES = {
-    "int": pa.int64(),
-    "float": pa.float64(),
-    "str": pa.string(),
-    "bool": pa.bool_(),
-    "ts": pa.timestamp("us"),
-}
-COLUMNS = {"i": "int", "j": "int", "f": "float", "s": "str", "t": "str", "flag": "bool", "at": "ts"}
-SCHEMA = pa.schema([(name, TYPES[kind]) for name, kind in COLUMNS.items()])
-WORDS = ["", "a", "ab", "Abc", "b_b", "50%", "x y", " pad ", "äö", "aXbX"]
-PATTERNS = ["a%", "%b%", "_b%", "%\\%", "", "%", "A_c", "x y"]
-PARTS = ["year", "quarter", "month", "week", "day", "hour", "minute", "second", "dow", "doy"]
-STEPS = ["year", "month", "week", "day", "hour", "minute"]
+from tests.sql.columns import COLUMNS, KINDS, PARTS, PATTERNS, SCHEMA, STEPS, TYPES, WORDS
+from tests.sql.sources import Source, source
+
+
+@frozen
+class Statement:
+    """One statement, as an engine reads it and as DuckDB does, and the tables that it reads."""
+
+    text: str
+    duckdb: str
+    fed: tuple[str, ...]
+    signed: bool = False
+    """Whether an engine takes results back until all rows are there."""
 
 
 class Generator:
@@ -30,13 +33,14 @@ class Generator:
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
-        self.names = self.random.sample("ABC", self.random.choice([2, 2, 2, 3]))
+        self.names = list("ABC")
+        self.fed = self.names
 
-    def table(self, most: int = 7) -> pa.Table:
+    def table(self, most: int = 7, schema: pa.Schema = SCHEMA) -> pa.Table:
         """Rows of one table."""
         n = self.random.randrange(most)
-        rows = [{name: self._value(kind) for name, kind in COLUMNS.items()} for _ in range(n)]
-        return pa.Table.from_pylist(rows, SCHEMA)
+        rows = [{one.name: self._value(KINDS[one.type]) for one in schema} for _ in range(n)]
+        return pa.Table.from_pylist(rows, schema)
 
     def _value(self, kind: str) -> object:
         pick = self.random
@@ -53,15 +57,22 @@ class Generator:
             "bool": lambda: pick.random() < 0.5,
         }[kind]()
 
-    def statement(self) -> str:
-        """SELECT expressions FROM two or three tables WHERE ..."""
-        pick = self.random
-        items = [f"{self.any(3)} AS c{i}" for i in range(pick.randrange(1, 5))]
-        return f"SELECT {', '.join(items)} FROM {self.sources()}{self.where()}"
+    @contextmanager
+    def naming(self, names: Sequence[str]) -> Iterator[None]:
+        """Expressions name columns of these tables alone."""
+        before, self.names = self.names, list(names)
+        yield
+        self.names = before
 
-    def grouped(self) -> str:
+    def statement(self) -> Statement:
+        """SELECT expressions FROM some tables WHERE ..."""
+        of = self.source()
+        items = [f"{self.any(3)} AS c{i}" for i in range(self.random.randrange(1, 5))]
+        return self._said(of, f"SELECT {', '.join(items)}")
+
+    def grouped(self) -> Statement:
         """SELECT of groups, by columns and expressions, with or without aggregates and HAVING."""
-        pick = self.random
+        of, pick = self.source(), self.random
         keys = [self.any(1) for _ in range(pick.choice([0, 1, 1, 2]))]
         keys = [
             key if any(f"{name}." in key for name in self.names) else f"{self.names[0]}.s" for key in keys
@@ -75,18 +86,45 @@ class Generator:
         if pick.random() < 0.3:
             items.append("COUNT(*) * 2 + 1")
         pick.shuffle(items)
+        behind = f" GROUP BY {', '.join(keys)}" if keys else ""
+        if pick.random() < 0.4:
+            behind += f" HAVING {self.having()}"
         text = ", ".join(f"{item} AS c{i}" for i, item in enumerate(items))
-        text = f"SELECT {text} FROM {self.sources()}{self.where()}"
-        if keys:
-            text += f" GROUP BY {', '.join(keys)}"
-        if pick.random() < 0.3:
-            text += f" HAVING {self.aggregate()} IS NOT NULL AND COUNT(*) > {pick.randrange(3)}"
-        return text
+        return self._said(of, f"SELECT {text}", behind)
 
-    def distinct(self) -> str:
+    def having(self) -> str:
+        """A condition on groups."""
+        pick, aggregate = self.random, self.aggregate()
+        forms = [
+            f"{aggregate} IS NOT NULL AND COUNT(*) > {pick.randrange(3)}",
+            f"COUNT(*) > 1 OR {aggregate} IS NULL",
+        ]
+        forms += [f"NOT (COUNT(*) = 1 AND {aggregate} IS NOT NULL)", "COUNT(*) BETWEEN 1 AND 3"]
+        forms.append("COUNT(*) IS DISTINCT FROM 2")
+        return pick.choice(forms)
+
+    def distinct(self) -> Statement:
         """SELECT DISTINCT."""
+        of = self.source()
         items = [f"{self.any(1)} AS c{i}" for i in range(self.random.randrange(1, 4))]
-        return f"SELECT DISTINCT {', '.join(items)} FROM {self.sources()}{self.where()}"
+        return self._said(of, f"SELECT DISTINCT {', '.join(items)}")
+
+    def source(self) -> Source:
+        """FROM, of which expressions then name the tables."""
+        of = source(self)
+        self.names, self.fed = list(of.shown), list(of.fed)
+        return of
+
+    def _said(self, of: Source, select: str, behind: str = "") -> Statement:
+        conditions = self.conditions(of)
+
+        def text(tables: str, more: Sequence[str]) -> str:
+            every = [f"({condition})" for condition in conditions] + list(more)
+            where = " WHERE " + " AND ".join(every) if every else ""
+            return f"{of.before}{select} FROM {tables}{where}{behind}"
+
+        other = text(of.duckdb, of.duckdb_conditions or of.conditions)
+        return Statement(text(of.text, of.conditions), other, tuple(of.fed), of.signed)
 
     def aggregate(self) -> str:
         """An aggregate of an expression."""
@@ -106,26 +144,26 @@ class Generator:
             "SUM(DISTINCT {int})",
             "MIN({str})",
             "MAX({str})",
+            "BOOL_AND({bool})",
+            "BOOL_OR({bool})",
+            "QUANTILE_DISC({any}, 0.6)",
         ]
+        forms += ["STDDEV({int})", "VAR_POP({int})", "VARIANCE({float})", "QUANTILE_CONT({int}, 0.3)"]
         form = pick.choice(forms).replace("{any}", f"{{{pick.choice(list(TYPES))}}}")
         if pick.random() < 0.25:
             form += " FILTER (WHERE {bool})"
         return self._of(form, 1)
 
-    def sources(self) -> str:
-        """The tables, joined by commas, or by JOIN with any condition."""
-        first, *others = self.names
-        if self.random.random() < 0.5:
-            return ", ".join(self.names)
-        joins = [f" JOIN {name} ON {self.link(self.names[: i + 1], name)}" for i, name in enumerate(others)]
-        return first + "".join(joins)
-
-    def where(self) -> str:
-        """Conditions, some between tables and some on one."""
+    def conditions(self, of: Source) -> list[str]:
+        """Conditions of WHERE, some between tables and some on one."""
         pick = self.random
-        parts = [self.link([self.names[0]], name) for name in self.names[1:] if pick.random() < 0.6]
-        parts += [self.expression("bool", pick.choice([1, 2])) for _ in range(pick.randrange(3))]
-        return " WHERE " + " AND ".join(f"({part})" for part in parts) if parts else ""
+        between = [] if of.connected else self.names[1:]
+        parts = [self.link([self.names[0]], name) for name in between if pick.random() < 0.6]
+        if len(self.names) == len(of.fed):
+            parts += [self.expression("bool", pick.choice([1, 2])) for _ in range(pick.randrange(3))]
+        else:
+            parts += [self.expression("bool", 1) for _ in range(pick.randrange(2))]
+        return parts
 
     def link(self, before: list[str], name: str) -> str:
         """A condition that joins a table with one of those before it."""

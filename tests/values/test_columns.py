@@ -23,7 +23,7 @@ NOON = dt.datetime(2024, 1, 1, 12)
 
 def stream_of(time: str | None = None, strict: bool = False, **columns: str) -> Any:
     kinds = {name: column_type(kind) for name, kind in columns.items()}
-    return SimpleNamespace(columns=kinds, time=time, strict=strict)
+    return SimpleNamespace(columns=kinds, time=time, strict=strict, parse=False)
 
 
 def same(left: list, right: list) -> bool:
@@ -110,11 +110,11 @@ def test_neither_pandas_nor_polars_is_imported() -> None:
         from eddy.values.types import column_type
         kinds = dict(x="int64", f="float32", t="timestamp[us]", b="bool", s="string")
         kinds = {name: column_type(kind) for name, kind in kinds.items()}
-        stream = N(columns=kinds, time=None, strict=False)
+        stream = N(columns=kinds, time=None, strict=False, parse=False)
         table = pyarrow.csv.read_csv(io.BytesIO(b"x,f,t,b,s\\n1,2.5,2024-01-01,true,a\\n,,,,\\n"))
         columns, n = normalise("A", stream, table)
         assert n == 2 and not columns["t"].valid[1]
-        normalise("A", N(columns={"x": kinds["x"], "t": kinds["t"]}, time=None, strict=False),
+        normalise("A", N(columns={"x": kinds["x"], "t": kinds["t"]}, time=None, strict=False, parse=False),
                   {"x": np.ma.array([1.0, 2.0], mask=[0, 1]), "t": np.array(["2024", "NaT"], "M8[s]")})
         select = [N(name=name, stream="A", column=name, type=kind) for name, kind in kinds.items()]
         result = Result(Contents(N(names=("A",), select=select, computed=()), 2, lambda: np.zeros((2, 1), np.int64),

@@ -1,0 +1,134 @@
+"""What the door costs: `eddy.run` over files beside the same rows pushed by hand.
+
+`python -m benchmarks.run` joins three streams (10,000 keys, windows of 30,000 time units, every result read as an Arrow
+table) from files that it writes first, and prints events a second of processor time, so that other work on the machine
+counts less: pushed by hand from batches in memory and from Parquet, and by `eddy.run` from Parquet, CSV and JSON lines,
+in order and out of it; then into a file, and with checkpoints. All sides run in turns, with new engines, and the figure
+is the median of their rounds.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pac
+import pyarrow.parquet as pq
+
+import eddy
+
+NAMES, KEYS, WINDOW = "ABC", 10_000, 30_000
+ROWS = 400_000
+"""Of each stream."""
+BATCH, ROUNDS = 16_384, 5
+PLAN = "(A B) C"
+
+
+def query() -> eddy.Query:
+    streams = dict.fromkeys(
+        NAMES, eddy.Stream({"ts": "int64", "k": "int64", "v": "int64"}, window=eddy.Range(WINDOW))
+    )
+    return eddy.Query(streams, where=["A.k = B.k", "A.k = C.k"], select=["A.v", "B.v", "C.v", "A.k"])
+
+
+def tables(spread: int) -> dict[str, pa.Table]:
+    """Rows of each stream; times go back by at most ``spread``."""
+    rng = np.random.default_rng(1)
+    found = {}
+    for number, name in enumerate(NAMES):
+        ts = np.arange(ROWS) * len(NAMES) + number
+        ts = ts[np.argsort(ts + rng.integers(0, spread + 1, ROWS), kind="stable")]
+        found[name] = pa.table({"ts": ts, "k": rng.integers(0, KEYS, ROWS), "v": rng.integers(0, 1000, ROWS)})
+    return found
+
+
+def by_hand(batches: list[dict[str, Any]]) -> int:
+    engine = eddy.Eddy(query(), plan=PLAN)
+    return sum(engine.push_all(batch).to_arrow().num_rows for batch in batches)
+
+
+def parquet_by_hand(folder: Path) -> int:
+    """Rows of all files in step: it is known here that times go on alike in all of them."""
+    engine, given = eddy.Eddy(query(), plan=PLAN), 0
+    readers = [pq.ParquetFile(folder / f"{name}.parquet").iter_batches(BATCH) for name in NAMES]
+    for batches in zip(*readers, strict=True):
+        given += engine.push_all(dict(zip(NAMES, batches, strict=True))).to_arrow().num_rows
+    return given
+
+
+def run(folder: Path, ending: str, **options: Any) -> int:
+    sources = {name: str(folder / f"{name}.{ending}") for name in NAMES}
+    return eddy.run(query(), sources, plan=PLAN, **options).results
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as where:
+        folders = {spread: Path(where) / str(spread) for spread in (0, 1_000)}
+        for spread, folder in folders.items():
+            folder.mkdir()
+            for name, table in tables(spread).items():
+                pq.write_table(table, folder / f"{name}.parquet")
+                pac.write_csv(table, folder / f"{name}.csv")
+                (folder / f"{name}.jsonl").write_bytes(lines(table))
+        ordered, other = folders.values()
+        memory = [
+            {name: table.slice(start, BATCH) for name, table in tables(0).items()}
+            for start in range(0, ROWS, BATCH)
+        ]
+        number = iter(range(1 << 30))
+        sides: dict[str, Callable[[], int]] = {
+            "by hand, from memory": lambda: by_hand(memory),
+            "by hand, from Parquet": lambda: parquet_by_hand(ordered),
+            "eddy.run, Parquet": lambda: run(ordered, "parquet"),
+            "eddy.run, Parquet, out of order": lambda: run(other, "parquet"),
+            "eddy.run, Parquet, lateness given": lambda: run(other, "parquet", lateness=1_000),
+            "eddy.run, CSV": lambda: run(ordered, "csv"),
+            "eddy.run, CSV, lateness given": lambda: run(ordered, "csv", lateness=0),
+            "eddy.run, JSON lines, lateness given": lambda: run(ordered, "jsonl", lateness=0),
+            "eddy.run, Parquet to Parquet": lambda: run(ordered, "parquet", sink=f"{where}/out.parquet"),
+            "the same, a checkpoint each second": lambda: run(
+                ordered,
+                "parquet",
+                sink=f"{where}/out.parquet",
+                checkpoint=f"{where}/c{next(number)}",
+                every="1 s",
+            ),
+        }
+        rounds = int(sys.argv[1]) if len(sys.argv) > 1 else ROUNDS
+        took: dict[str, list[float]] = {name: [] for name in sides}
+        results = {
+            side() for name, side in sides.items() if "out of order" not in name and "given" not in name
+        }
+        assert len(results) == 1, results
+        for _ in range(rounds):
+            for name, side in sides.items():
+                started = time.process_time()
+                side()
+                took[name].append(time.process_time() - started)
+        whole = statistics.median(took["by hand, from Parquet"])
+        print("| side | million events/s of processor time | of 'by hand, from Parquet' |\n|---|---:|---:|")
+        for name, seconds in took.items():
+            median = statistics.median(seconds)
+            print(f"| {name} | {len(NAMES) * ROWS / median / 1e6:.2f} | {whole / median:.2f} |")
+        print(f"{len(NAMES) * ROWS:,} events, {results.pop():,} results, {rounds} rounds")
+
+
+def lines(table: pa.Table) -> bytes:
+    """Rows as JSON lines."""
+    out = Path(tempfile.mkstemp(suffix=".jsonl")[1])
+    eddy.run("SELECT ts, k, v FROM A [ROWS 1]", {"A": table}, out, lateness=1 << 40)
+    try:
+        return out.read_bytes()
+    finally:
+        out.unlink()
+
+
+if __name__ == "__main__":
+    main()

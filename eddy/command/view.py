@@ -1,0 +1,146 @@
+"""What `eddy run` shows: a live picture in a terminal, plain lines to standard error in a pipe."""
+
+from __future__ import annotations
+
+import sys
+from typing import IO, Any
+
+from rich.console import Console
+from rich.live import Live as RichLive
+from rich.table import Table
+from rich.text import Text
+
+from eddy.progress import shown as drawing
+from eddy.running.outcome import Outcome, Progress
+
+PERIOD = 5.0
+"""Seconds between two lines."""
+
+
+class Silent:
+    """Shows nothing."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def show(self, progress: Progress) -> None:
+        """A run goes on."""
+
+    def end(self, outcome: Outcome) -> None:
+        """It is over."""
+
+
+class Plain(Silent):
+    """A line every few seconds, one for each change of plan, and a last one."""
+
+    def __init__(self, file: IO[str]) -> None:
+        self.file = file
+        self._next, self._plan = PERIOD, ""
+
+    def show(self, progress: Progress) -> None:
+        if self._plan and progress.plan != self._plan:
+            self._say(f"{progress.seconds:7.1f} s  plan {self._plan} -> {progress.plan}")
+        self._plan = progress.plan
+        if progress.seconds >= self._next and not progress.ended:
+            self._next = progress.seconds + PERIOD
+            self._say(f"{progress.seconds:7.1f} s  {line_of(progress)}")
+
+    def end(self, outcome: Outcome) -> None:
+        for line in closing(outcome):
+            self._say(line)
+
+    def _say(self, text: str) -> None:
+        print(text, file=self.file, flush=True)
+
+
+class Live(Silent):
+    """One picture, drawn anew."""
+
+    def __init__(self, console: Console | None = None) -> None:
+        self.console = console or Console(stderr=True)
+        self._live = RichLive(console=self.console, auto_refresh=False, transient=True)
+        self._before: Progress | None = None
+        self._changed = ""
+
+    def __enter__(self) -> None:
+        drawing.add(self)
+        self._live.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._live.stop()
+        drawing.discard(self)
+
+    def show(self, progress: Progress) -> None:
+        self._live.update(self.picture(progress), refresh=True)
+        self._before = progress
+
+    def picture(self, progress: Progress) -> Table:
+        """A line for each stream, and what there is of the whole."""
+        before = self._before
+        if before is not None and before.plan != progress.plan:
+            self._changed = f", changed at {progress.seconds:.0f} s"
+        table = Table(box=None, pad_edge=False, show_edge=False)
+        for name in ("stream", "rows", "rows/s", "newest", "behind", "waiting", "late", "bad"):
+            table.add_column(
+                name, justify="left" if name in ("stream", "newest") else "right", header_style="dim"
+            )
+        for name, rows in progress.rows.items():
+            rate = _rate(before, progress, name)
+            cells = [progress.behind.get(name, ""), progress.waiting.get(name, 0)]
+            table.add_row(
+                *(name, f"{rows:,}", f"{rate:,.0f}", progress.newest.get(name, ""), *map(str, cells)),
+                *(f"{progress.late.get(name, 0):,}", f"{progress.bad.get(name, 0):,}"),
+            )
+        done = "" if progress.done is None else f"  {progress.done:.0%}{_left(progress)}"
+        table.caption = Text(
+            f"{progress.results:,} results  {progress.bytes / 1e6:,.0f} MB  {progress.seconds:.0f} s{done}\n"
+            f"plan {progress.plan}{self._changed}"
+        )
+        table.caption_justify = "left"
+        return table
+
+    def end(self, outcome: Outcome) -> None:
+        for line in closing(outcome):
+            print(line, file=sys.stderr)
+
+
+def line_of(progress: Progress) -> str:
+    """A moment in one line."""
+    rows = ", ".join(f"{name} {count:,}" for name, count in progress.rows.items())
+    done = "" if progress.done is None else f"{progress.done:.0%}, "
+    lost = [
+        f"{sum(of.values()):,} {what}" for what, of in (("bad", progress.bad), ("late", progress.late)) if of
+    ]
+    return f"{done}{progress.results:,} results; rows: {rows}" + "".join(f"; {text}" for text in lost)
+
+
+def closing(outcome: Outcome) -> list[str]:
+    """The last words."""
+    rows = " + ".join(f"{count:,} {name}" for name, count in outcome.rows.items())
+    end = {"end": "", "limit": ", as many as were asked for", "stopped": ", stopped before the end"}[
+        outcome.ended
+    ]
+    lines = [f"{outcome.results:,} results of {rows} rows in {outcome.seconds:.1f} s{end}"]
+    for what, of in (("bad", outcome.bad), ("late", outcome.late)):
+        if of:
+            lines.append(f"{sum(of.values()):,} {what} rows were left out")
+    lines += [f"  {letter}" for letter in outcome.letters[:3]]
+    return lines
+
+
+def _rate(before: Progress | None, now: Progress, name: str) -> float:
+    """Rows a second since the last look."""
+    if before is None or now.seconds <= before.seconds:
+        return now.rows[name] / max(now.seconds, 1e-9)
+    return (now.rows[name] - before.rows[name]) / (now.seconds - before.seconds)
+
+
+def _left(progress: Progress) -> str:
+    """How long it may still take."""
+    if not progress.done or progress.done >= 1 or progress.seconds < 2:
+        return ""
+    left: Any = progress.seconds * (1 - progress.done) / progress.done
+    return f", about {left:,.0f} s left"

@@ -1,0 +1,6 @@
+"""`eddy.run`: a query over sources, from their first row to their last, into a sink.
+
+The loop between them, rows that are bad, checkpoints, what a run tells of itself.
+
+May import: values, query, reorder, results, snapshot, engine, sources, sinks, and what lies in no room.
+"""

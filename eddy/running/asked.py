@@ -1,0 +1,142 @@
+"""The query of a run: a text is typed against the sources, and its streams find theirs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+from sqlglot import exp, parse_one
+from sqlglot.errors import SqlglotError
+
+from eddy.errors import EddyError, QueryError
+from eddy.query.names import nearest
+from eddy.query.query import Query
+from eddy.query.sql import sql
+from eddy.query.stream import Stream
+from eddy.shown import shown
+from eddy.sources.base import Source
+from eddy.values.types import ColumnType, column_type
+
+_WORD = re.compile(r"\w+")
+_BRACKET = re.compile(r"\[[^\[\]]*\]")
+_EXCEPT = re.compile(r"(?<![\w.])EXCEPT\b", re.IGNORECASE)
+
+
+def typed(source: Source) -> tuple[dict[str, ColumnType], dict[str, str]]:
+    """The columns of a source that a query can have, and why it cannot have the others."""
+    schema = source.schema
+    pairs = zip(schema.names, schema.types, strict=True) if isinstance(schema, pa.Schema) else schema.items()
+    columns: dict[str, ColumnType] = {}
+    others: dict[str, str] = {}
+    for name, spec in pairs:
+        try:
+            columns[name] = column_type(spec)
+        except QueryError as error:
+            if not isinstance(spec, pa.DataType):
+                raise QueryError(f"the schema of {source}: column {name!r}: {error}") from None
+            if pa.types.is_date(spec):
+                columns[name] = column_type("timestamp[s]")
+            else:
+                others[name] = str(spec)
+    return columns, others
+
+
+def time_of(source: Source, columns: Mapping[str, ColumnType]) -> str | None:
+    """The column of its time: the one that it says, `ts`, or its only timestamp; None where there is none of these."""
+    if source.time is not None:
+        if source.time not in columns:
+            raise EddyError(
+                f"{source} has no column {source.time} for its time: {nearest(source.time, columns)}"
+            )
+        return source.time
+    times = [name for name, kind in columns.items() if kind.kind == "timestamp"]
+    return None if "ts" in columns or len(times) != 1 else times[0]
+
+
+def query_of(query: Any, sources: Mapping[str, Source]) -> tuple[Query, dict[str, Source]]:
+    """The query, and a source for each stream. A text gets its columns from the sources, those that it names."""
+    if isinstance(query, Query):
+        return query, matched(query, sources, {})
+    if not isinstance(query, str):
+        raise EddyError(f"a query is an eddy.Query or a text of SQL, not {shown(query)}")
+    schemas, told = {}, []
+    for name, source in sources.items():
+        columns, others = typed(source)
+        if not columns:
+            raise EddyError(f"{source} has no column that a query can use: {shown(others)}")
+        time = time_of(source, columns)
+        wanted = named_in(query, columns, time or "ts")
+        schemas[name] = Stream(wanted, time=time)
+        told += [f"{name}.{column} is {kind}" for column, kind in others.items() if column in _words(query)]
+    try:
+        made = sql(query, schemas)
+    except QueryError as error:
+        if told:
+            error.args = (f"{error}. Columns of these types cannot be used: {', '.join(told)}",)
+        raise
+    return made, matched(made, sources, tables_of(query))
+
+
+def named_in(text: str, columns: Mapping[str, ColumnType], time: str) -> dict[str, ColumnType]:
+    """The columns whose names stand in the text, and the time; all where the text may mean them all."""
+    plain = re.sub(r"COUNT\s*\(\s*\*\s*\)", "", text, flags=re.IGNORECASE)
+    words = _words(text)
+    if "*" in plain or "natural" in words:
+        return dict(columns)
+    kept = {name: kind for name, kind in columns.items() if name.lower() in words or name == time}
+    spaced = {name: kind for name, kind in columns.items() if not _WORD.fullmatch(name) and name in text}
+    return {name: kind for name, kind in columns.items() if name in kept or name in spaced} or dict(columns)
+
+
+def tables_of(text: str) -> dict[str, str]:
+    """The source of each stream that a text calls by another name."""
+    plain = _EXCEPT.sub("JOIN", _BRACKET.sub(" ", text))
+    try:
+        tables = parse_one(plain).find_all(exp.Table)
+    except SqlglotError:
+        return {}
+    return {table.alias_or_name: table.name for table in tables}
+
+
+def matched(query: Query, sources: Mapping[str, Source], tables: Mapping[str, str]) -> dict[str, Source]:
+    """A source for each stream; EddyError where there is none, or one that nobody reads."""
+    found, used = {}, set()
+    for stream in query.names:
+        name = stream if stream in sources else tables.get(stream, stream)
+        if name not in sources:
+            raise EddyError(f"stream {stream} has no source: give {stream}=, such as {stream}=clicks.parquet")
+        if name in used and not sources[name].seekable:
+            raise EddyError(f"{sources[name]} can be read once only, and two streams are to be read from it")
+        found[stream] = sources[name]
+        used.add(name)
+    unused = [name for name in sources if name not in used]
+    if unused:
+        raise EddyError(
+            f"the query has no stream {unused[0]}: {nearest(unused[0], dict.fromkeys(query.names))}"
+        )
+    for stream, source in found.items():
+        _check_columns(query, stream, source)
+    return found
+
+
+def _check_columns(query: Query, stream: str, source: Source) -> None:
+    """EddyError if a source cannot have the columns of a stream."""
+    have, others = typed(source)
+    for name, kind in query.streams[stream].columns.items():
+        if name in have:
+            if (kind.kind == "string") != (have[name].kind == "string"):
+                raise EddyError(
+                    f"column {name} of {source} is {have[name]}, but {stream}.{name} of the query is {kind}"
+                )
+        elif name in others:
+            raise EddyError(f"column {name} of {source} is {others[name]}, which a query cannot use")
+        else:
+            raise EddyError(
+                f"{source} has no column {name}, which stream {stream} has: {nearest(name, have)}"
+            )
+
+
+def _words(text: str) -> set[str]:
+    return {word.lower() for word in _WORD.findall(text)}

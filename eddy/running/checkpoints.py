@@ -1,0 +1,197 @@
+"""A folder of checkpoints: what belongs together is named by one manifest, which appears in a single step.
+
+    lock               held by the process that runs
+    000000012.eddy     the engine
+    000000012.json     the manifest: a checksum, positions of all sources, tokens of all sinks, counts, the query
+
+The two newest are kept: if the last one is damaged, the one before is used.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import re
+import warnings
+import zlib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from attrs import asdict, define, field, fields_dict, frozen
+
+from eddy.checks import path_to
+from eddy.engine.eddy import Eddy
+from eddy.errors import CheckpointWarning, EddyError, StateError
+from eddy.query.query import Query
+from eddy.sinks.disk import explained, force, force_folder, rename
+from eddy.snapshot.format import opened
+from eddy.snapshot.query import check_same, describe
+
+FORMAT = 1
+KEPT = 2
+"""Manifests that stay."""
+_MANIFEST = re.compile(r"^(\d{9})\.json$")
+_NUMBERED = re.compile(r"^(\d{9})\.(json|eddy)(\.tmp)?$")
+
+
+@frozen
+class Manifest:
+    """What belongs together."""
+
+    number: int
+    query: dict[str, Any]
+    """Described, to be compared."""
+    positions: dict[str, Any]
+    """Of each stream's source."""
+    tokens: dict[str, Any]
+    """Of each sink."""
+    counts: dict[str, Any]
+    sinks: dict[str, str]
+    """What each sink is called."""
+    finished: bool
+    """Whether all sources had ended, and everything was written: then there is no engine."""
+    library: str
+    format: int = FORMAT
+
+
+def _folder(path: object) -> str:
+    return path_to("a checkpoint is a folder", path)
+
+
+@define(eq=False)
+class Checkpoints:
+    """The checkpoints of one run, in a folder that no other process uses meanwhile."""
+
+    folder: str = field(converter=_folder)
+    number: int = 0
+    """Of the newest."""
+    _lock: Any = None
+
+    def __enter__(self) -> Checkpoints:
+        with explained(self.folder):
+            os.makedirs(self.folder, exist_ok=True)
+            self._lock = open(os.path.join(self.folder, "lock"), "a+")
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            self._lock.seek(0)
+            who = self._lock.read().strip() or "?"
+            self._lock.close()
+            raise StateError(
+                f"the checkpoint {self.folder} is in use by another process ({who}): wait for its end, or give another "
+                "folder"
+            ) from error
+        self._lock.truncate(0)
+        self._lock.write(f"{os.getpid()}")
+        self._lock.flush()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.close()
+
+    def newest(self, query: Query) -> Manifest | None:
+        """The newest whole checkpoint; None where there is none yet. StateError if it is of another query."""
+        numbers = self._numbers()
+        problems: dict[int, str] = {}
+        for number in reversed(numbers):
+            try:
+                manifest = self._read(number)
+                if not manifest.finished:
+                    with opened(self.engine_file(number)):
+                        pass
+            except (StateError, OSError) as error:
+                problems[number] = str(error)
+                continue
+            check_same(manifest.query, query, self._manifest_file(number))
+            for damaged, problem in problems.items():
+                warnings.warn(
+                    f"{problem}. Checkpoint {number} is used instead", CheckpointWarning, stacklevel=3
+                )
+                os.replace(self._manifest_file(damaged), self._manifest_file(damaged) + ".damaged")
+            self.number = max(numbers)
+            return manifest
+        if problems:
+            raise StateError(f"no checkpoint in {self.folder} can be read: {'; '.join(problems.values())}")
+        return None
+
+    def save(self, engine: Eddy | None, query: Query, parts: Mapping[str, Any]) -> Manifest:
+        """Write another; None for the engine of a run that has finished. It counts when this returns."""
+        from eddy import __version__
+
+        number = self.number + 1
+        manifest = Manifest(number, describe(query), finished=engine is None, library=__version__, **parts)
+        if engine is not None:
+            engine.save(self.engine_file(number))
+        body = json.dumps(asdict(manifest), ensure_ascii=False, default=str).encode()
+        name = self._manifest_file(number)
+        with explained(self.folder):
+            with open(name + ".tmp", "wb") as file:
+                file.write(f"{zlib.crc32(body):08x}\n".encode() + body)
+                file.flush()
+                force(file.fileno())
+            rename(name + ".tmp", name)
+        self.number = number
+        return manifest
+
+    def forget(self) -> None:
+        """Remove what is older than what is kept, and what no manifest names."""
+        kept = set(self._numbers()[-KEPT:])
+        with explained(self.folder):
+            for name in os.listdir(self.folder):
+                found = _NUMBERED.match(name)
+                if found and (int(found[1]) not in kept or found[3]):
+                    with contextlib.suppress(FileNotFoundError):
+                        os.unlink(os.path.join(self.folder, name))
+            force_folder(self.folder)
+
+    def engine_file(self, number: int) -> str:
+        """Where the engine of a checkpoint is."""
+        return os.path.join(self.folder, f"{number:09d}.eddy")
+
+    def _manifest_file(self, number: int) -> str:
+        return os.path.join(self.folder, f"{number:09d}.json")
+
+    def _numbers(self) -> list[int]:
+        with explained(self.folder):
+            return sorted(int(m[1]) for m in map(_MANIFEST.match, os.listdir(self.folder)) if m)
+
+    def _read(self, number: int) -> Manifest:
+        name = self._manifest_file(number)
+        with open(name, "rb") as file:
+            crc, _, body = file.read().partition(b"\n")
+        if crc != f"{zlib.crc32(body):08x}".encode():
+            raise StateError(f"the checkpoint {name} is cut short or damaged")
+        read = json.loads(body)
+        if read.get("format") != FORMAT:
+            raise StateError(
+                f"the checkpoint {name} is of format {read.get('format')}, written by Eddy {read.get('library')}; this "
+                f"library reads format {FORMAT}"
+            )
+        return Manifest(**{name: read[name] for name in fields_dict(Manifest)})
+
+
+@contextlib.contextmanager
+def used(folder: Any) -> Iterator[Checkpoints | None]:
+    """The checkpoints in a folder, while they are used; None without a folder."""
+    if folder is None:
+        yield None
+        return
+    with Checkpoints(folder) as checkpoints:
+        yield checkpoints
+
+
+def check_sinks(manifest: Manifest, sinks: Mapping[str, str]) -> None:
+    """StateError unless the sinks are those of the checkpoint: their parts lie where these were."""
+    for what, name in manifest.sinks.items():
+        if sinks.get(what) != name:
+            raise EddyError(
+                f"the checkpoint writes {what} to {name}, not to {sinks.get(what, 'nothing')}: give that, or another "
+                "folder of checkpoints"
+            )
+    new = [what for what in sinks if what not in manifest.sinks]
+    if new:
+        raise EddyError(
+            f"the checkpoint keeps no {new[0]} rows: leave keep: out, or give another folder of checkpoints"
+        )

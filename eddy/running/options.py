@@ -1,0 +1,92 @@
+"""What a run is given, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from attrs import frozen
+
+from eddy.checks import whole
+from eddy.errors import EddyError, QueryError
+from eddy.reorder.disorder import LATE
+from eddy.running.letters import Letters, way_of
+from eddy.running.outcome import Progress
+from eddy.sinks.base import Sink
+from eddy.sinks.memory import Memory
+from eddy.sinks.sink import sink as sink_of
+from eddy.values.durations import nanoseconds
+
+EVERY = 10.0
+"""Seconds between checkpoints, where nobody says."""
+
+
+@frozen(eq=False)
+class Options:
+    """The options of a run that are not the engine's."""
+
+    sink: Sink
+    collects: bool
+    """Whether there is no sink, and results are collected."""
+    bad: Letters
+    late: Letters
+    batch: int | None
+    limit: int | None
+    on_progress: Callable[[Progress], object] | None
+    every: float
+    engine: dict[str, Any]
+    """Options of `Eddy`, but for late."""
+
+    @property
+    def sinks(self) -> dict[str, Sink]:
+        """All of them, by what they take."""
+        found = {"results": self.sink, "bad": self.bad.sink, "late": self.late.sink}
+        return {what: sink for what, sink in found.items() if sink is not None}
+
+
+def checked(
+    sink: Any,
+    bad: Any,
+    late: Any,
+    batch: Any,
+    limit: Any,
+    on_progress: Any,
+    every: Any,
+    checkpoint: Any,
+    engine: Mapping[str, Any],
+) -> Options:
+    """The options; EddyError for one that is wrong."""
+    if on_progress is not None and not callable(on_progress):
+        raise EddyError("on_progress is a function of an eddy.Progress")
+    own = Memory() if sink is None else sink_of(sink)
+    if checkpoint is not None and sink is None:
+        raise EddyError(
+            "checkpoint= needs a sink that outlives the process: give sink=, such as 'out.parquet'"
+        )
+    late_way, late_sink = way_of("late", "error" if late is None else late)
+    bad_way, bad_sink = way_of("bad", bad)
+    assert late_way in LATE
+    return Options(
+        own,
+        sink is None,
+        Letters("bad", bad_way, bad_sink),
+        Letters("late", late_way, late_sink),
+        None if batch is None else whole("batch", batch),
+        None if limit is None else whole("limit", limit),
+        on_progress,
+        seconds("every", every),
+        dict(engine),
+    )
+
+
+def seconds(what: str, value: Any) -> float:
+    """A length of time by the clock: a duration, or a number of seconds."""
+    if value is None:
+        return EVERY
+    try:
+        found = nanoseconds(value) / 1e9 if isinstance(value, str) else float(value)
+    except (QueryError, TypeError, ValueError):
+        found = -1.0
+    if not 0 <= found < float("inf"):
+        raise EddyError(f"{what} is a length of time, such as '10 s' or a number of seconds, not {value!r}")
+    return found

@@ -1,0 +1,93 @@
+"""What a run tells: while it goes on, and when it is over."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from attrs import field, frozen
+
+from eddy.errors import EddyError
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
+
+@frozen
+class Progress:
+    """A run at one moment. What is by stream is a dict."""
+
+    seconds: float
+    """Since it began."""
+    rows: dict[str, int]
+    """Rows that were pushed, those before a restart included."""
+    results: int
+    bad: dict[str, int]
+    """Rows that were no rows."""
+    late: dict[str, int]
+    newest: dict[str, Any]
+    """The newest time that was read, as a text; None where there is none."""
+    waiting: dict[str, int]
+    """Rows that wait for the watermark."""
+    behind: dict[str, int]
+    """By how much each stream's newest time is behind that of the furthest, in the query's unit of time."""
+    plan: str
+    changes: int
+    """Changes of plan."""
+    bytes: int
+    """What the engine holds."""
+    checkpoints: int
+    done: float | None
+    """The part of the sources that was read, from 0 to 1, where that is known."""
+    ended: bool = False
+
+
+@frozen
+class Outcome:
+    """What came of a run."""
+
+    results: int
+    """Rows that were given."""
+    rows: dict[str, int]
+    """Rows of each stream."""
+    bad: dict[str, int]
+    """Rows of each stream that were no rows, and were left out."""
+    late: dict[str, int]
+    """Rows of each stream that came behind the watermark, and were left out."""
+    letters: tuple[str, ...]
+    """The first of these, each with its reason and its place."""
+    lateness: dict[str, Any] | None
+    """What rows may have come out of order by; None if the engine had no buffer for that."""
+    plan: str
+    changes: int
+    checkpoints: int
+    seconds: float
+    ended: str
+    """Why it ended: "end" of the sources, "limit", or "stopped"."""
+    _collected: pa.Table | None = field(default=None, repr=False)
+
+    def to_arrow(self) -> pa.Table:
+        """The results, if they went to no sink."""
+        if self._collected is None:
+            raise EddyError("the results went to a sink: read them there, or run without one")
+        return self._collected
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The results as a data frame."""
+        table = self.to_arrow()
+        try:
+            import pandas  # noqa: F401
+        except ImportError as error:
+            raise EddyError("to_pandas() needs pandas, which is not installed: pip install pandas") from error
+        return table.to_pandas()
+
+    def to_polars(self) -> polars.DataFrame:
+        """The results as a frame of polars."""
+        table = self.to_arrow()
+        try:
+            import polars
+        except ImportError as error:
+            raise EddyError("to_polars() needs polars, which is not installed: pip install polars") from error
+        found: Any = polars.from_arrow(table)
+        return found

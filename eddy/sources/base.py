@@ -1,0 +1,96 @@
+"""What a source is: rows of one stream, in batches, each with the position behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+from attrs import field, frozen
+
+BATCH = 16_384
+"""Rows of a batch, about, where nobody asks for another number."""
+
+
+@frozen
+class Bad:
+    """Something that is no row, and why."""
+
+    reason: str
+    content: str = ""
+    """What stood there, cut to a few hundred characters."""
+    row: int | None = None
+    """Its line or row in the file, from 1 on; None if it is about all of them."""
+    rows: int = 1
+    """How many rows it is about."""
+
+
+@frozen(eq=False)
+class Piece:
+    """Some rows of a source, and where they stand: what a source may yield in the place of a pair."""
+
+    rows: Any
+    """A batch as `Eddy.push` takes it; None if there is nothing at the moment, and there may be more later."""
+    position: Any
+    """Where to go on behind these rows: anything that JSON can hold."""
+    bad: tuple[Bad, ...] = ()
+    file: str | None = None
+    first: int = 1
+    """The line or row in the file of the first row."""
+    lines: Any = field(default=None)
+    """The line or row of each row, where they do not follow each other."""
+
+    def line(self, row: int) -> int:
+        """Where in the file a row of the batch stands."""
+        return self.first + row if self.lines is None else int(self.lines[row])
+
+
+class Source:
+    """Rows of one stream. A subclass has a schema, and `read`; all else may stay as it is.
+
+    class Numbers(eddy.Source):
+        schema = {"ts": "int64", "k": "int64"}
+
+        def read(self, position):
+            for start in range(position or 0, 1000, 100):
+                ts = list(range(start, start + 100))
+                yield {"ts": ts, "k": [t % 7 for t in ts]}, start + 100
+    """
+
+    schema: Mapping[str, object] | pa.Schema
+    """Columns and their types."""
+    bounded: bool = True
+    """Whether it ends by itself."""
+    seekable: bool = True
+    """Whether `read` can go back to a position; else there are no checkpoints of it."""
+    time: str | None = None
+    """The column of its time; None: `ts`, or its only timestamp."""
+    name: str = ""
+    """What messages call it."""
+
+    def read(self, position: Any) -> Iterator[tuple[Any, Any] | Piece]:
+        """Yield (batch, position) for the rows behind ``position``, None at the beginning.
+
+        A position is anything that JSON can hold. A batch None says that there is nothing at the moment. The rows
+        behind a position are the same whenever it is asked.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no read(self, position)")
+
+    def narrowed(self, columns: Mapping[str, pa.DataType], batch: int | None = None) -> Source:
+        """This source, of which only these columns are wanted, in about so many rows at a time. It may give others."""
+        return self
+
+    def size(self) -> int | None:
+        """How much there is, in units of its own; None: nobody knows."""
+        return None
+
+    def reached(self, position: Any) -> int | None:
+        """How much of `size` lies before a position."""
+        return None
+
+    def disorder(self, column: str, kind: pa.DataType) -> int | None:
+        """How far times in a column of this type go back, at most, below one that came before; None: unknown."""
+        return None
+
+    def __str__(self) -> str:
+        return self.name or type(self).__name__

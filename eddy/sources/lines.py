@@ -1,0 +1,197 @@
+"""Files of lines, in blocks that end where a line does: a position is a file, a byte and a line in it."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Mapping
+from typing import Any, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+from attrs import evolve, field, frozen
+
+from eddy.errors import EddyError
+from eddy.sources.base import BATCH, Bad, Piece, Source
+from eddy.sources.isolating import isolated
+from eddy.sources.places import Files
+from eddy.sources.progress import before, known_files, total, worst
+from eddy.sources.text import Format
+from eddy.values.types import column_type
+
+BLOCK_A_ROW = 64
+"""Bytes of a row, about: a block has as many as a batch has rows."""
+LEAST = 1 << 8
+SAMPLE = 1 << 22
+"""Bytes from which the types of columns are inferred, where none are given."""
+CONTENT = 500
+"""Characters of a bad line that are kept."""
+
+
+@frozen(eq=False)
+class LineFiles(Source):
+    """The rows of files that have one in a line. A line that is no row is passed over, and told of."""
+
+    files: Files
+    format: Format
+    given: Mapping[str, object] | None = None
+    time: str | None = None
+    columns: dict[str, pa.DataType] | None = None
+    batch: int = BATCH
+    follow: bool = False
+    schema: Any = field(init=False)
+
+    @schema.default
+    def _schema(self) -> Any:
+        if self.given is not None:
+            return self.given
+        names = self.files.names()
+        if not names:
+            raise EddyError(
+                f"there is no file {self.files.path}: give its schema too, if it is still to come"
+            )
+        with self._opened(names[0]) as file:
+            return self.format.inferred(names[0], _whole_lines(file.read(SAMPLE)))
+
+    @property
+    def bounded(self) -> bool:  # type: ignore[override]
+        return not self.follow
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return self.files.path
+
+    def narrowed(self, columns: Mapping[str, pa.DataType], batch: int | None = None) -> Source:
+        return evolve(self, columns=dict(columns), batch=batch or self.batch, given=dict(columns))
+
+    def read(self, position: Any) -> Iterator[Piece]:
+        at = position or {"file": "", "byte": 0, "line": 0}
+        while True:
+            names = known_files(self.files, at["file"])
+            for name in names:
+                start = at if name == at["file"] else {"file": name, "byte": 0, "line": 0}
+                for piece in self._of(start, self.follow and name == names[-1]):
+                    at = piece.position
+                    yield piece
+            if not self.follow:
+                return
+            yield Piece(None, at)
+
+    def _of(self, at: Mapping[str, Any], growing: bool) -> Iterator[Piece]:
+        """The pieces of one file from a position on; a last line without an end waits while the file is growing."""
+        name, byte, line = at["file"], at["byte"], at["line"]
+        reader = self.format.reader(name, self.columns or dict(self.schema_types()))
+        with self._opened(name) as file:
+            header = file.readline() if self.format.has_header else b""
+            if self.format.has_header:
+                if growing and not header.endswith(b"\n"):
+                    return
+                missing = reader.begin(header)
+                if not byte:
+                    byte, line = len(header), 1
+                if missing:
+                    yield from self._without(missing, name, file, byte)
+                    return
+            self._go_to(file, name, byte, len(header))
+            for block in blocks(file, max(LEAST, self.batch * BLOCK_A_ROW), growing):
+                piece = read_block(reader, block, name, byte, line)
+                byte, line = piece.position["byte"], piece.position["line"]
+                yield piece
+
+    def _without(self, missing: str, name: str, file: BinaryIO, byte: int) -> Iterator[Piece]:
+        """All lines of a file that lacks a column, as one thing that is bad."""
+        count = sum(block.count(b"\n") + (not block.endswith(b"\n")) for block in blocks(file, SAMPLE, False))
+        end = self.files.size(name) if self._plain else 1 << 62
+        position = {"file": name, "byte": end, "line": count + 1}
+        if count and byte < end:
+            yield Piece(None, position, (Bad(f"column {missing} is not in the file", rows=count),), name)
+
+    def schema_types(self) -> dict[str, pa.DataType]:
+        """The types of its columns as Arrow has them."""
+        if isinstance(self.schema, pa.Schema):
+            return dict(zip(self.schema.names, self.schema.types, strict=True))
+        return {name: column_type(spec).arrow for name, spec in self.schema.items()}
+
+    @property
+    def _plain(self) -> bool:
+        return not self.files.path.endswith(COMPRESSED)
+
+    def _opened(self, name: str) -> Any:
+        file = self.files.open(name)
+        if not name.endswith(COMPRESSED):
+            return file
+        kind = "zstd" if name.endswith((".zst", ".zstd")) else "gzip"
+        return io.BufferedReader(pa.CompressedInputStream(file, kind))
+
+    def _go_to(self, file: Any, name: str, byte: int, here: int) -> None:
+        """Go on to a byte of a file that was read up to ``here``."""
+        if name.endswith(COMPRESSED):
+            while here < byte and (read := len(file.read(min(byte - here, SAMPLE)))):
+                here += read
+            return
+        if self.files.size(name) < byte:
+            raise EddyError(
+                f"{name} is shorter than it was, and reading was to go on at byte {byte}: put it back"
+            )
+        file.seek(byte)
+
+    def size(self) -> int | None:
+        return total(self.files) if self._plain else None
+
+    def reached(self, position: Any) -> int | None:
+        return before(self.files, position["file"]) + int(position["byte"])
+
+    def disorder(self, column: str, kind: pa.DataType) -> int | None:
+        if self.follow:
+            return None
+        return worst(evolve(self, columns={column: kind}, batch=2**17).read(None), column, kind)
+
+
+COMPRESSED = (".gz", ".zst", ".zstd")
+
+
+def blocks(file: BinaryIO, size: int, growing: bool) -> Iterator[bytes]:
+    """The rest of a file in blocks of whole lines, of about so many bytes."""
+    rest = b""
+    while True:
+        read = file.read(max(size, len(rest)))
+        if not read:
+            if rest and not growing:
+                yield rest
+            return
+        read = rest + read if rest else read
+        end = read.rfind(b"\n") + 1
+        if end:
+            yield read[:end]
+        rest = read[end:]
+
+
+def read_block(reader: Any, block: bytes, name: str, byte: int, line: int) -> Piece:
+    """The rows of a block; where it cannot be read as a whole, all but the bad lines."""
+    count = block.count(b"\n") + (not block.endswith(b"\n"))
+    position = {"file": name, "byte": byte + len(block), "line": line + count}
+    whole = reader.read(block, count)
+    if not isinstance(whole, Exception):
+        return Piece(whole, position, file=name, first=line + 1)
+    ends = np.flatnonzero(np.frombuffer(block, np.uint8) == 10) + 1
+    starts = np.concatenate([[0], ends[: count - 1], [len(block)]])
+
+    def some(start: int, stop: int) -> Any:
+        found = reader.read(block[starts[start] : starts[stop]], stop - start)
+        return found if isinstance(found, Exception) else (found, start)
+
+    good, failed = isolated(some, 0, count)
+    lines = [np.arange(start, start + found.num_rows) + line + 1 for found, start in good]
+    bad = []
+    for number, error in failed:
+        text = block[starts[number] : starts[number + 1]].strip()
+        if text:  # an empty line is no row, and nothing is wrong with it
+            shown = text.decode("utf-8", "replace")[:CONTENT]
+            bad.append(Bad(reader.reason(error), shown, line + number + 1))
+    rows = pa.Table.from_batches([found for found, _ in good]).combine_chunks() if good else None
+    where = np.concatenate(lines) if lines else None
+    return Piece(rows, position, tuple(bad), name, line + 1, where)
+
+
+def _whole_lines(sample: bytes) -> bytes:
+    """A sample of a file without the line that it cuts."""
+    return sample[: sample.rfind(b"\n") + 1] or sample

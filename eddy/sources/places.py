@@ -1,0 +1,111 @@
+"""Files by name: on this machine, or wherever fsspec reaches."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from typing import Any, BinaryIO
+
+from attrs import define, field
+
+from eddy.errors import EddyError
+
+_SCHEME = re.compile(r"^([a-zA-Z][a-zA-Z0-9+.-]+)://")
+_MAGIC = re.compile(r"[*?\[]")
+HIDDEN = (".", "_")
+"""What names of files begin with that are not data, as everywhere."""
+
+
+def scheme_of(path: str) -> str | None:
+    """The scheme of an address; None for a path of this machine."""
+    found = _SCHEME.match(path)
+    return None if found is None or found[1] == "file" else found[1].lower()
+
+
+@define(eq=False)
+class Files:
+    """The files that a path, a pattern or a folder stands for, in the order of their names."""
+
+    path: str
+    endings: tuple[str, ...]
+    """Of the files in a folder that count; others are passed over."""
+    _remote: Any = field(init=False, default=None)
+
+    def __attrs_post_init__(self) -> None:
+        if self.path.startswith("file://"):
+            self.path = self.path.removeprefix("file://")
+        if scheme_of(self.path) is not None:
+            self._remote, self.path = _remote(self.path)
+
+    @property
+    def many(self) -> bool:
+        """Whether it is a pattern or a folder, which may have more files later."""
+        return bool(_MAGIC.search(self.path)) or self.path.endswith("/") or self._is_folder(self.path)
+
+    def names(self) -> list[str]:
+        """The files that there are now."""
+        try:
+            if _MAGIC.search(self.path):
+                found = (
+                    glob.glob(self.path, recursive=True)
+                    if self._remote is None
+                    else self._remote.glob(self.path)
+                )
+                return sorted(name for name in found if self._counts(name, self._folder_of_pattern(), True))
+            if self._is_folder(self.path):
+                return sorted(name for name in self._walk() if self._counts(name, self.path, False))
+            there = os.path.exists(self.path) if self._remote is None else self._remote.exists(self.path)
+        except OSError as error:
+            raise EddyError(f"cannot read {self.path}: {error.strerror or error}") from error
+        return [self.path] if there else []
+
+    def open(self, name: str) -> BinaryIO:
+        """A file, to be read."""
+        try:
+            opened: BinaryIO = open(name, "rb") if self._remote is None else self._remote.open(name, "rb")
+            return opened
+        except OSError as error:
+            raise EddyError(f"cannot read {name}: {error.strerror or error}") from error
+
+    def size(self, name: str) -> int:
+        """Its bytes."""
+        try:
+            return os.path.getsize(name) if self._remote is None else int(self._remote.size(name))
+        except OSError as error:
+            raise EddyError(f"cannot read {name}: {error.strerror or error}") from error
+
+    def _is_folder(self, path: str) -> bool:
+        return os.path.isdir(path) if self._remote is None else bool(self._remote.isdir(path))
+
+    def _walk(self) -> list[str]:
+        if self._remote is not None:
+            return list(self._remote.find(self.path))
+        return [os.path.join(folder, name) for folder, _, names in os.walk(self.path) for name in names]
+
+    def _folder_of_pattern(self) -> str:
+        return os.path.dirname(self.path[: _MAGIC.search(self.path).start()])  # type: ignore[union-attr]
+
+    def _counts(self, name: str, folder: str, asked: bool) -> bool:
+        parts = os.path.relpath(name, folder or ".").split(os.sep)
+        hidden = any(part.startswith(HIDDEN) and part not in (".", "..") for part in parts)
+        known = asked or name.lower().endswith(self.endings)
+        return not hidden and known and not (self._remote is None and os.path.isdir(name))
+
+
+def _remote(address: str) -> tuple[Any, str]:
+    """The file system of an address, and the path in it."""
+    try:
+        import fsspec
+    except ImportError as error:
+        raise EddyError(
+            f"{address} needs fsspec, which is not installed: pip install 'eddy-stairs[remote]'"
+        ) from error
+    try:
+        system, path = fsspec.core.url_to_fs(address)
+        return system, str(path) + ("/" if address.endswith("/") and not str(path).endswith("/") else "")
+    except ImportError as error:
+        raise EddyError(f"{address} cannot be read: {error}") from error
+    except ValueError as error:
+        known = ", ".join(sorted(fsspec.available_protocols())[:12])
+        raise EddyError(f"{address}: {error}. fsspec knows {known}, ...") from error

@@ -1,0 +1,58 @@
+"""Which files are still to be read, and how far times go back in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import pyarrow as pa
+
+from eddy.errors import EddyError
+from eddy.sources.base import Piece
+from eddy.sources.places import Files
+from eddy.values import arrow
+
+
+def known_files(files: Files, last: str) -> list[str]:
+    """The files from ``last`` on, in the order of their names; EddyError if there is none at all, or not that one."""
+    names = files.names()
+    if last and last not in names:
+        raise EddyError(
+            f"{last} is gone, and it is where reading was to go on: put it back, or begin a new checkpoint"
+        )
+    if not names and not files.many:
+        raise EddyError(f"there is no file {files.path}")
+    return [name for name in names if name >= last]
+
+
+def total(files: Files) -> int:
+    """The bytes of all files."""
+    return sum(files.size(name) for name in files.names())
+
+
+def before(files: Files, last: str) -> int:
+    """The bytes of the files before ``last``."""
+    return sum(files.size(name) for name in files.names() if name < last)
+
+
+def worst(pieces: Iterable[Piece], column: str, kind: pa.DataType) -> int | None:
+    """How far values of a column, as this type, go back, at most, below one that came before; None if nobody knows."""
+    newest, most = None, 0
+    for piece in pieces:
+        if piece.rows is None or not piece.rows.num_rows:
+            continue
+        found = piece.rows.column(column).drop_null()
+        if isinstance(found, pa.ChunkedArray):
+            found = found.combine_chunks()
+        try:
+            times = arrow.to_numpy(found.cast(kind).cast(pa.int64()), np.dtype(np.int64))
+        except pa.ArrowException:
+            return None
+        if not len(times):
+            continue
+        highest = np.maximum.accumulate(times)
+        if newest is not None:
+            highest = np.maximum(highest, newest)
+        most = max(most, int((highest - times).max()))
+        newest = int(highest[-1])
+    return most

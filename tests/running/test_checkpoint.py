@@ -1,0 +1,114 @@
+"""Checkpoints: a run goes on where it stood; what does not belong together is refused."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+
+import eddy
+from eddy.running.checkpoints import Checkpoints
+from tests.runs import QUERY, counted, expected, feed, read, write
+
+
+@pytest.fixture
+def sources(tmp_path):
+    """Files of three streams."""
+    return {name: write(table, tmp_path / f"{name}.parquet") for name, table in feed(1).items()}
+
+
+def part(sources, tmp_path, query=QUERY, out="out.csv", **options):
+    """Run it, and stop it after some pushes."""
+    loops = []
+    given = {"batch": 16, "every": 0, "checkpoint": tmp_path / "progress", "control": loops.append, **options}
+    return eddy.run(query, sources, f"{tmp_path}/{out}", on_progress=lambda _: loops[0].stop(), **given)
+
+
+def rest(sources, tmp_path, query=QUERY, out="out.csv", **options):
+    """Go on to the end."""
+    return eddy.run(query, sources, f"{tmp_path}/{out}", **{"checkpoint": tmp_path / "progress", **options})
+
+
+@pytest.mark.parametrize("out", ["out.csv", "out.parquet", "out/"])
+@pytest.mark.parametrize("lateness", [None, 3])
+def test_a_run_that_was_stopped_goes_on(out, lateness, sources, tmp_path):
+    """Under another plan, with more threads, and other batches; the second call says all there was."""
+    where = f"{tmp_path}/{out}"
+    first = part(sources, tmp_path, out=out, lateness=lateness)
+    assert first.ended == "stopped" and sum(first.rows.values()) < 360
+    last = rest(sources, tmp_path, out=out, plan="A (B C)", threads=2, batch=50)
+    wanted = expected(feed(1))
+    assert counted(read(where.rstrip("/"))) == wanted
+    assert (last.results, last.rows) == (wanted.total(), dict.fromkeys("ABC", 120))
+    again = rest(sources, tmp_path, out=out)
+    assert again.results == wanted.total() and counted(read(where.rstrip("/"))) == wanted
+
+
+def test_another_query_is_refused(sources, tmp_path):
+    """With what differs."""
+    part(sources, tmp_path)
+    with pytest.raises(eddy.StateError, match="the window of B is"):
+        rest(sources, tmp_path, QUERY.replace("ROWS 15", "ROWS 16"))
+
+
+def test_another_sink_is_refused(sources, tmp_path):
+    """It would lack the results so far."""
+    part(sources, tmp_path)
+    with pytest.raises(eddy.EddyError, match=r"writes results to .*out.csv, not to .*other.csv"):
+        rest(sources, tmp_path, out="other.csv")
+    with pytest.raises(eddy.EddyError, match="keeps no bad rows"):
+        rest(sources, tmp_path, bad=f"keep:{tmp_path}/bad.jsonl")
+
+
+def test_two_processes_cannot_use_one(sources, tmp_path):
+    """The second is refused, and changes nothing."""
+    with Checkpoints(tmp_path / "progress"):
+        with pytest.raises(eddy.StateError, match="in use by another process"):
+            rest(sources, tmp_path)
+    assert rest(sources, tmp_path).ended == "end"
+
+
+@pytest.mark.parametrize("ending", ["json", "eddy"])
+@pytest.mark.parametrize("harm", [lambda b: b[: len(b) // 2], lambda b: b[:-9] + b"damaged!!", lambda b: b""])
+def test_a_damaged_checkpoint_is_passed_over(ending, harm, sources, tmp_path):
+    """With a warning, the one before it is used; results are there once all the same."""
+    part(sources, tmp_path)
+    part(sources, tmp_path)
+    newest = max((tmp_path / "progress").glob(f"*.{ending}"))
+    newest.write_bytes(harm(newest.read_bytes()))
+    with pytest.warns(eddy.CheckpointWarning, match="is used instead"):
+        rest(sources, tmp_path)
+    assert counted(read(tmp_path / "out.csv")) == expected(feed(1))
+
+
+def test_no_whole_checkpoint_is_an_error(sources, tmp_path):
+    """To begin anew would lose what was done, in silence."""
+    part(sources, tmp_path)
+    for manifest in (tmp_path / "progress").glob("*.json"):
+        manifest.write_bytes(b"")
+    with pytest.raises(eddy.StateError, match="can be read"):
+        rest(sources, tmp_path)
+
+
+def test_few_files_are_kept(sources, tmp_path):
+    """However many commits there were."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        rest(sources, tmp_path, batch=5, every=0)
+    names = {path.suffix for path in (tmp_path / "progress").iterdir()}
+    assert len(list((tmp_path / "progress").iterdir())) <= 4 and names <= {".json", ".eddy", ""}
+
+
+def test_what_cannot_go_back_has_no_checkpoints(tmp_path):
+    """An iterable is read once."""
+    tables = feed(1)
+    sources = {**tables, "A": eddy.source(iter([tables["A"]]), schema=tables["A"].schema)}
+    with pytest.raises(eddy.EddyError, match="cannot go back"):
+        rest(sources, tmp_path)
+
+
+def test_a_finished_run_stays_finished(sources, tmp_path):
+    """The same call does nothing, though the sources may be gone by then, and refuses another query still."""
+    rest(sources, tmp_path)
+    with pytest.raises(eddy.StateError, match="the window of B is"):
+        rest(sources, tmp_path, QUERY.replace("ROWS 15", "ROWS 16"))

@@ -1,0 +1,224 @@
+"""What random statements have in FROM: one function for each kind, and the list of those that are tried."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+from attrs import field, frozen
+
+from tests.sql.columns import COLUMNS
+
+if TYPE_CHECKING:
+    from tests.sql.generator import Generator
+
+ENABLED = (
+    "comma",
+    "join",
+    "using",
+    "cross",
+    "parentheses",
+    "subquery",
+    "joined subquery",
+    "with",
+    "difference",
+    "left",
+    "right",
+    "full",
+    "semi",
+    "anti",
+    "exists",
+    "not exists",
+    "in",
+    "not in",
+)
+"""The kinds that statements have."""
+LATER = ("asof",)
+"""The kinds that are written below and not compared: what an as-of join finds goes by the order in which rows come,
+and DuckDB knows of none. (`tests/attachments` compares it with the oracle.)"""
+
+
+@frozen
+class Source:
+    """FROM of a statement, as an engine reads it and as DuckDB does."""
+
+    text: str
+    shown: tuple[str, ...]
+    """The tables that expressions may name."""
+    fed: tuple[str, ...]
+    """Those that are read."""
+    before: str = ""
+    """WITH."""
+    conditions: tuple[str, ...] = ()
+    """Of WHERE."""
+    duckdb: str = field()
+    duckdb_conditions: tuple[str, ...] = ()
+    connected: bool = False
+    """Whether WHERE needs no condition between the tables."""
+    signed: bool = False
+    """Whether an engine takes results back until all rows are there."""
+
+    @duckdb.default
+    def _same(self) -> str:
+        return self.text
+
+
+def source(made: Generator) -> Source:
+    """One of the enabled kinds."""
+    kind = made.random.choice(ENABLED)
+    return _KINDS[kind](made, made.random.sample("ABC", made.random.choice([2, 2, 2, 3])), kind)
+
+
+def _comma(made: Generator, names: list[str], kind: str) -> Source:
+    return Source(", ".join(names), tuple(names), tuple(names))
+
+
+def _join(made: Generator, names: list[str], kind: str) -> Source:
+    text = names[0] + "".join(
+        f" JOIN {name} ON {made.link(names[: i + 1], name)}" for i, name in enumerate(names[1:])
+    )
+    return Source(text, tuple(names), tuple(names), connected=True)
+
+
+def _using(made: Generator, names: list[str], kind: str) -> Source:
+    column = made.random.choice(["i", "j", "s", "i, j"])
+    text = f" JOIN {{}} USING ({column})"
+    return Source(
+        names[0] + "".join(text.format(name) for name in names[1:]),
+        tuple(names),
+        tuple(names),
+        connected=True,
+    )
+
+
+def _cross(made: Generator, names: list[str], kind: str) -> Source:
+    return Source(" CROSS JOIN ".join(names), tuple(names), tuple(names))
+
+
+def _parentheses(made: Generator, names: list[str], kind: str) -> Source:
+    first, *others = names
+    if len(others) == 1:
+        return Source(
+            f"({first} JOIN {others[0]} ON {made.link([first], others[0])})", tuple(names), tuple(names)
+        )
+    second, third = others
+    inner, outer = made.link([second], third), made.link([first], made.random.choice(others))
+    if made.random.random() < 0.5:
+        text = f"{first} JOIN ({second} JOIN {third} ON {inner}) ON {outer}"
+    else:
+        text = f"({second} JOIN {third} ON {inner}) JOIN {first} ON {outer}"
+    return Source(text, tuple(names), tuple(names), connected=True)
+
+
+def _selected(made: Generator, name: str) -> str:
+    """A subquery that shows all columns of a table, some of them computed, of some rows."""
+    with made.naming([name]):
+        items = [
+            f"{made.expression(kind, 1)} AS {column}"
+            if made.random.random() < 0.3
+            else f"{name}.{column} AS {column}"
+            for column, kind in COLUMNS.items()
+        ]
+        where = f" WHERE {made.expression('bool', 1)}" if made.random.random() < 0.6 else ""
+    return f"SELECT {', '.join(items)} FROM {name}{where}"
+
+
+def _subquery(made: Generator, names: list[str], kind: str) -> Source:
+    first = f"({_selected(made, names[0])}) AS {names[0]}"
+    return Source(", ".join([first, *names[1:]]), tuple(names), tuple(names))
+
+
+def _joined_subquery(made: Generator, names: list[str], kind: str) -> Source:
+    first, second = names[:2]
+    items = [f"{made.random.choice([first, second])}.{column} AS {column}" for column in COLUMNS]
+    text = f"(SELECT {', '.join(items)} FROM {first} JOIN {second} ON {made.link([first], second)}) AS q"
+    return Source(", ".join([text, *names[2:]]), ("q", *names[2:]), tuple(names))
+
+
+def _with(made: Generator, names: list[str], kind: str) -> Source:
+    before = ", ".join(f"w{name} AS ({_selected(made, name)})" for name in names[:2])
+    text = ", ".join([f"w{name} AS {name}" for name in names[:2]] + names[2:])
+    return Source(text, tuple(names), tuple(names), before=f"WITH {before} ")
+
+
+def _key(made: Generator, one: str, other: str) -> str:
+    pairs = made.random.sample(["i", "j", "s", "f"], made.random.choice([1, 1, 2]))
+    return " AND ".join(f"{one}.{column} = {other}.{column}" for column in pairs)
+
+
+def _difference(made: Generator, names: list[str], kind: str) -> Source:
+    first, *others = names
+    keys = [_key(made, first, name) for name in others]
+    text = first + "".join(f" EXCEPT {name} ON {key}" for name, key in zip(others, keys, strict=True))
+    none = tuple(
+        f"NOT EXISTS (SELECT 1 FROM {name} WHERE {key})" for name, key in zip(others, keys, strict=True)
+    )
+    return Source(
+        text, (first,), tuple(names), duckdb=first, duckdb_conditions=none, connected=True, signed=True
+    )
+
+
+def _outer(made: Generator, names: list[str], kind: str) -> Source:
+    names = names[:2] if kind in ("right", "full") else names
+    text = names[0] + "".join(
+        f" {kind.upper()} JOIN {name} ON {_key(made, names[0], name)}" for name in names[1:]
+    )
+    return Source(text, tuple(names), tuple(names), connected=True, signed=True)
+
+
+def _half(made: Generator, names: list[str], kind: str) -> Source:
+    text = f"{names[0]} {kind.upper()} JOIN {names[1]} ON {_key(made, *names[:2])}"
+    return Source(text, tuple(names[:1]), tuple(names[:2]), connected=True, signed=True)
+
+
+def _asof(made: Generator, names: list[str], kind: str) -> Source:
+    one, other = names[:2]
+    text = f"{one} ASOF JOIN {other} ON {one}.i = {other}.i AND {one}.at >= {other}.at"
+    return Source(text, (one, other), (one, other), connected=True)
+
+
+def _exists(made: Generator, names: list[str], kind: str) -> Source:
+    *shown, last = names
+    key = _key(made, shown[0], last)
+    condition = f"{kind.upper()} (SELECT 1 FROM {last} WHERE {key})"
+    return Source(", ".join(shown), tuple(shown), tuple(names), conditions=(condition,), signed=True)
+
+
+def _in(made: Generator, names: list[str], kind: str) -> Source:
+    *shown, last = names
+    column = made.random.choice(["i", "s"])
+    condition = f"{shown[0]}.{column} {kind.upper()} (SELECT {last}.{column} FROM {last})"
+    return Source(", ".join(shown), tuple(shown), tuple(names), conditions=(condition,), signed=True)
+
+
+_KINDS = {
+    "comma": _comma,
+    "join": _join,
+    "using": _using,
+    "cross": _cross,
+    "parentheses": _parentheses,
+    "subquery": _subquery,
+    "joined subquery": _joined_subquery,
+    "with": _with,
+    "difference": _difference,
+    **dict.fromkeys(("left", "right", "full"), _outer),
+    **dict.fromkeys(("semi", "anti"), _half),
+    "asof": _asof,
+    **dict.fromkeys(("exists", "not exists"), _exists),
+    **dict.fromkeys(("in", "not in"), _in),
+}
+
+
+def natural(pick: random.Random) -> str:
+    """A statement of two or three tables that have some columns of the same name, joined by these."""
+    names = pick.sample(["D", "E", "F"], pick.choice([2, 3, 3]))
+    join = pick.choice(["NATURAL JOIN", "NATURAL INNER JOIN"])
+    items = pick.sample(
+        ["k", f"{names[0]}.k", "k + 1", "k * 2 % 3", "UPPER(s)", "s", *(f"{n}.v{n}" for n in names)], 3
+    )
+    where = pick.choice(["", " WHERE k > 0", " WHERE s LIKE '%a%'", f" WHERE {names[0]}.v{names[0]} > k"])
+    tables = f" FROM {f' {join} '.join(names)}{where}"
+    if pick.random() < 0.3:
+        return f"SELECT s, COUNT(*) AS n, SUM(k) AS t{tables} GROUP BY s"
+    shown = ", ".join(f"{item} AS c{i}" for i, item in enumerate(items))
+    return f"SELECT {pick.choice(['', '', 'DISTINCT '])}{shown}{tables}"

@@ -1,0 +1,96 @@
+"""The rows that the statements of `tests/sql/topics` read: few, with NULLs and edge values."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+INT, FLOAT, TEXT, BOOL = pa.int64(), pa.float64(), pa.string(), pa.bool_()
+TIME, SECONDS = pa.timestamp("us"), pa.timestamp("s")
+T = datetime.datetime
+
+
+def _table(schema: dict[str, pa.DataType], *rows: Sequence[object]) -> pa.Table:
+    columns = [
+        pa.array(list(values), kind)
+        for values, kind in zip(zip(*rows, strict=True), schema.values(), strict=True)
+    ]
+    return pa.table(columns, pa.schema(list(schema.items())))
+
+
+TABLES = {
+    "orders": _table(
+        {"id": INT, "customer": TEXT, "item": TEXT, "price": FLOAT, "gift": BOOL, "placed": TIME},
+        (1, "ann", "book", 12.5, True, T(2024, 1, 15, 10, 30)),
+        (2, "bob", "Bike", 250.0, False, T(2024, 2, 29, 23, 59, 59, 500000)),
+        (3, "ann", None, 3.25, None, None),
+        (4, None, "bag", None, True, T(1969, 12, 31, 23)),
+        (5, "cid", "book", -2.5, False, T(2024, 3, 1)),
+    ),
+    "payments": _table(
+        {"pay": INT, "order_id": INT, "cents": INT, "method": TEXT},
+        (1, 1, 1250, "card"),
+        (2, 2, 10000, "cash"),
+        (3, 2, 15000, "card"),
+        (4, 3, None, "card"),
+        (5, None, 75, None),
+        (6, 9, 0, "cash"),
+    ),
+    "items": _table(
+        {"item": TEXT, "kind": TEXT, "weight": FLOAT},
+        ("book", "paper", 0.5),
+        ("Bike", "sport", None),
+        ("lamp", "home", 1.25),
+        (None, "none", 0.0),
+    ),
+    "stock": _table(
+        {"item": TEXT, "kind": TEXT, "n": INT},
+        ("book", "paper", 7),
+        ("book", "used", 2),
+        ("Bike", "sport", 0),
+        ("bag", None, None),
+    ),
+    "numbers": _table(
+        {"i": INT, "j": INT, "f": FLOAT},
+        (0, 3, 0.5),
+        (-7, 2, -1.5),
+        (5, 0, 2.25),
+        (2**62, 2, 1e300),
+        (None, 1, None),
+    ),
+    "words": _table(
+        {"s": TEXT, "t": TEXT},
+        ("", "x"),
+        ("Abc", "b"),
+        (" äö ", "Ä"),
+        ("50%_x", "%"),
+        (None, "n"),
+        ("a,b,a", None),
+    ),
+    "times": _table(
+        {"a": TIME, "b": SECONDS},
+        (T(2024, 2, 29, 23, 59, 58, 123456), T(2024, 3, 1)),
+        (T(1969, 12, 28, 0, 0, 1), T(1970, 1, 1)),
+        (T(2020, 12, 31, 12), T(2021, 1, 3)),
+        (None, T(2000, 1, 1)),
+    ),
+    "ticks": _table(
+        {"ts": INT, "k": INT, "v": INT},
+        (0, 1, 10),
+        (3, 2, 20),
+        (5, 1, 30),
+        (9, 1, 40),
+        (10, 2, 50),
+    ),
+    "quotes": _table({"ts": INT, "k": INT, "p": INT}, (1, 1, 7), (4, 1, 8), (6, 2, 9), (11, 1, 6)),
+    "calls": _table(
+        {"ts": SECONDS, "k": INT},
+        (T(2024, 1, 1, 0, 0), 1),
+        (T(2024, 1, 1, 0, 4), 2),
+        (T(2024, 1, 1, 0, 6), 1),
+        (T(2024, 1, 1, 0, 10), 2),
+    ),
+}
+"""By name. No two have the same columns, so that a stream's columns tell which rows are its."""
