@@ -167,9 +167,8 @@ class AttachedOutput(Output):
         # Groups are of what stands: all that would be withdrawn if everything ended.
         last = restored(len(kept) - 1)
         ends = last.everything_ended(self._nothing(), self._attached.nothing(), reader)
-        here = ends.signs < 0
-        stands = Made(ends.rows[here], -ends.signs[here], ends.events[here], ends.births[here])
-        self._result(stands, streams, fetch)
+        stands = chosen(ends, ends.signs < 0)
+        self._result(stands._replace(signs=-stands.signs), streams, fetch)
 
     def codes_in_use(self) -> Iterator[Array]:
         for stream in self._attached.streams:

@@ -247,7 +247,7 @@ def _bring(
         for column, kind in stream.payload.columns.items():
             told = f"stream {stream.name}, column {column!r}"
             found = convert(told, kind, batch.column(f"value {column}"))
-            if kind.kind == "string":
+            if kind.is_coded:
                 found = state.intake.coded(stream.name, column, found)
             columns[column] = found
         stream.payload.append(columns, batch.num_rows)

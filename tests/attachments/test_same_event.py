@@ -11,7 +11,7 @@ import eddy
     ("join", "rows"), [(eddy.SemiJoin, [[0, -1, -1]]), (eddy.LeftJoin, [[0, -1, 0]]), (eddy.AntiJoin, [])]
 )
 def test_a_composite_and_its_partner_come_at_one_event(join, rows):
-    """The row of B leaves when that of C comes, so the anti join gives A's then: it has a partner at once."""
+    """The row of B leaves when that of C comes, so the anti join gives A's then: it has a partner from the start."""
     windows = {"A": eddy.Range(9), "B": eddy.Range(1), "C": eddy.Range(9)}
     streams = {
         name: eddy.Stream({"ts": "int64", "k": "int64"}, window=window, time="ts")
