@@ -8,7 +8,6 @@ pairs at once.
 
 from __future__ import annotations
 
-import numpy as np
 from numba import int64, types
 
 from eddy.attachments.layout import (
@@ -30,68 +29,81 @@ from eddy.attachments.layout import (
     NODE,
     NODES,
     NONE,
-    OP,
     ORDERED,
     PARTNERS,
     PAST,
     RIGHT,
+    ROW_LIVE,
     ROW_NEXT,
     ROWS,
     SOLE,
     STRICT,
     WHEN,
 )
-from eddy.attachments.table_kernels import forget, join_node, leave_node, new_entry, node_of, remember
+from eddy.attachments.table_kernels import (
+    forget,
+    join_node,
+    leave_node,
+    next_entry,
+    node_of,
+    remember,
+    take_entry,
+)
 from stairs.kernel import kernel, part
 
 PAIR_LIMIT = 1 << 20
 """Pairs after which an event is the last of its portion."""
+EVENT, COMPOSITE, ROW, PLACE, DYING, OPS, PAIRED = range(7)
+"""Where a walk through the events stands: the next event, composite and row of the batch; the place of the low-water
+row and the next row of the stream in what a composite knows from its birth; a composite that dies, if the walk has
+stopped at it; how much it has noted."""
+WALK = 7
 
 
 @part
-def _longer(array):
-    longer = np.empty((2 * array.shape[0], array.shape[1]), np.int64)
-    longer[: array.shape[0]] = array
-    return longer
-
-
-@part
-def _noted(ops, many, kind, which, event, start, stop):
-    if many == ops.shape[0]:
-        ops = _longer(ops)
+def _noted(ops, at, kind, which, event, start, stop):
+    many = at[OPS]
     ops[many, 0], ops[many, 1], ops[many, 2] = kind, which, event
     ops[many, 3], ops[many, 4] = start, stop
-    return ops, many + 1
-
-
-@part
-def _paired(pairs, count, entry, row):
-    if count == pairs.shape[0]:
-        pairs = _longer(pairs)
-    pairs[count, 0], pairs[count, 1] = entry, row
-    return pairs, count + 1
+    at[OPS], at[PAIRED] = many + 1, stop
 
 
 @part
 def _with_rows(pairs, count, entry, node, low, nodes, rows, sole):
-    """An entry with the rows of its node from ``low`` on, or with the newest of them if one tells it all."""
+    """An entry with the rows of its node from ``low`` on, or with the newest of them if one tells it all.
+
+    Returns how many pairs there are then; more than there is room for: not all were noted.
+    """
     mask, row = rows.nodes.shape[0] - 1, nodes.newest[node]
     while row >= low:
-        pairs, count = _paired(pairs, count, entry, row)
-        if sole:
+        if count < pairs.shape[0]:
+            pairs[count, 0], pairs[count, 1] = entry, row
+        count += 1
+        if sole or count > pairs.shape[0]:
             break
         row = rows.before[row & mask]
-    return pairs, count
+    return count
 
 
 @part
 def _with_entries(pairs, count, row, node, nodes, entries):
-    """A row with the entries of its node."""
+    """A row with the entries of its node; likewise."""
     entry = nodes.links[node, FIRST_ENTRY]
     while entry >= 0:
-        pairs, count = _paired(pairs, count, entry, row)
+        if count < pairs.shape[0]:
+            pairs[count, 0], pairs[count, 1] = entry, row
+        count += 1
+        if count > pairs.shape[0]:
+            break
         entry = int64(entries.links[entry, AFTER])
-    return pairs, count
+    return count
+
+
+@part
+def _with_one(pairs, count, entry, row):
+    if count < pairs.shape[0]:
+        pairs[count, 0], pairs[count, 1] = entry, row
+    return count + 1
 
 
 @part
@@ -113,21 +125,27 @@ def _nearest(node, value, low, stop, nodes, rows, flags):
 
 
 @part
-def _comes(left, i, past, low, place, ops, many, pairs, count, entries, nodes, rows, numbers, flags):
-    """A composite comes: with its partners so far."""
-    entry, start, node, chosen = new_entry(entries, numbers), count, int64(NONE), int64(NONE)
-    entries.rows[entry] = left.rows[i]
-    entries.births[entry] = left.births[i]
+def _comes(left, i, past, low, ops, pairs, at, entries, nodes, rows, numbers, flags):
+    """A composite comes, with its partners so far; False, and nothing has changed, if there is no room for them."""
+    entry, start, node, chosen = next_entry(numbers), at[PAIRED], int64(NONE), int64(NONE)
+    count = start
     if left.valid[i]:
         node = node_of(left.keys, i, nodes, numbers)
-    since = left.births[i, place] if past else low
+    since = left.births[i, at[PLACE]] if past else low
     if node >= 0 and flags & NEAREST:
-        until = left.births[i, place + 1] if past else numbers[ROW_NEXT]
+        until = left.births[i, at[PLACE] + 1] if past else numbers[ROW_NEXT]
         chosen = _nearest(node, left.values[i], since, until, nodes, rows, flags)
         if chosen >= 0:
-            pairs, count = _paired(pairs, count, entry, chosen)
+            count = _with_one(pairs, count, entry, chosen)
     elif node >= 0:
-        pairs, count = _with_rows(pairs, count, entry, node, since, nodes, rows, flags & SOLE)
+        count = _with_rows(pairs, count, entry, node, since, nodes, rows, flags & SOLE)
+    if count > pairs.shape[0]:
+        return False
+    take_entry(entry, entries, numbers)
+    for c in range(left.rows.shape[1]):
+        entries.rows[entry, c] = left.rows[i, c]
+    for c in range(left.births.shape[1]):
+        entries.births[entry, c] = left.births[i, c]
     entries.counts[entry, PARTNERS] = 0
     entries.counts[entry, WHEN] = NONE
     entries.counts[entry, CHOSEN] = chosen
@@ -137,77 +155,113 @@ def _comes(left, i, past, low, place, ops, many, pairs, count, entries, nodes, r
         leave_node(entry, entries, nodes, numbers)
     else:
         remember(entry, entries)
-    ops, many = _noted(ops, many, PAST if past else BIRTH, entry, left.events[i], start, count)
-    return ops, many, pairs, count
+    _noted(ops, at, PAST if past else BIRTH, entry, left.events[i], start, count)
+    at[COMPOSITE] += 1
+    return True
+
+
+@part
+def _dies(left, i, before, ops, pairs, at, entries, nodes, rows, numbers, flags):
+    """A composite dies, with the partners that it has; False if there is no room for them."""
+    entry = at[DYING]
+    if entry < 0:
+        entry = at[DYING] = forget(left.rows, i, entries)
+    if entry >= 0:
+        start, node = at[PAIRED], int64(entries.links[entry, NODE])
+        count = start
+        if flags & NEAREST:
+            if entries.counts[entry, CHOSEN] >= 0:
+                count = _with_one(pairs, count, entry, entries.counts[entry, CHOSEN])
+        elif flags & (CHANGES | FURTHER) and node >= 0:
+            count = _with_rows(pairs, count, entry, node, before, nodes, rows, flags & SOLE)
+        if count > pairs.shape[0]:
+            return False
+        leave_node(entry, entries, nodes, numbers)
+        _noted(ops, at, DIE, entry, left.events[i], start, count)
+    at[DYING] = NONE
+    at[COMPOSITE] += 1
+    return True
+
+
+@part
+def _leaves(row, event, ops, pairs, at, entries, nodes, rows, numbers, flags):
+    """A row leaves its window; False if there is no room for its partners."""
+    start, node = at[PAIRED], int64(rows.nodes[row & (rows.nodes.shape[0] - 1)])
+    count = start
+    if node >= 0 and flags & (CHANGES | FURTHER) and not flags & NEAREST:
+        if not (flags & SOLE and nodes.links[node, LIVE] > 1):
+            count = _with_entries(pairs, count, row, node, nodes, entries)
+    if count > pairs.shape[0]:
+        return False
+    if node >= 0:
+        nodes.links[node, LIVE] -= 1
+    numbers[ROW_LIVE] = row + 1
+    if count > start or flags & KEEPS_RIGHT:
+        _noted(ops, at, LEAVE, row, event, start, count)
+    return True
+
+
+@part
+def _arrives(right, event, ops, pairs, at, entries, nodes, rows, numbers, flags):
+    """The row of the event comes; False if there is no room for its partners."""
+    j, row, start, node = at[ROW], numbers[ROW_NEXT], at[PAIRED], int64(NONE)
+    count, slot = start, row & (rows.nodes.shape[0] - 1)
+    if right.valid[j]:
+        node = node_of(right.keys, j, nodes, numbers)
+        if not flags & NEAREST and not (flags & SOLE and nodes.links[node, LIVE] > 0):
+            count = _with_entries(pairs, count, row, node, nodes, entries)
+    if count > pairs.shape[0]:
+        return False
+    numbers[ROW_NEXT] += 1
+    rows.nodes[slot] = node
+    rows.values[slot] = right.values[j]
+    for c in range(right.born.shape[1]):
+        rows.births[slot, c] = right.born[event, c]
+    if node >= 0:
+        rows.before[slot] = nodes.newest[node]
+        nodes.newest[node] = row
+        nodes.links[node, LIVE] += 1
+        nodes.links[node, HELD] += 1
+    if count > start or flags & KEEPS_RIGHT:
+        _noted(ops, at, COME, row, event, start, count)
+    at[ROW] += 1
+    return True
 
 
 @kernel(
-    types.Tuple([int64[:, ::1], int64, int64[:, ::1], int64, int64, int64, int64])(
-        LEFT, RIGHT, ENTRIES, NODES, ROWS, int64[::1], int64, int64[::1]
-    ),
-    makes_arrays=True,
+    types.boolean(
+        LEFT, RIGHT, ENTRIES, NODES, ROWS, int64[::1], int64, int64[::1], int64[:, ::1], int64[:, ::1]
+    )
 )
-def find(left, right, entries, nodes, rows, numbers, flags, at):
-    """Go through the events from where ``at`` stands: the next event, composite and row, and the place of the low-water
-    row and the next row of this stream in what a composite knows from its birth.
+def find(left, right, entries, nodes, rows, numbers, flags, at, ops, pairs):
+    """Walk through the events from where ``at`` stands, and note what happens, in ``ops``, and the pairs of it.
 
-    Returns what happened and how much that is, the pairs and how many, and where it stands then.
+    It stops when there are many pairs, between two events, and returns True; False if there is no room for more pairs:
+    it goes on from there when it is called again with more.
     """
-    ops, many = np.empty((256, OP), np.int64), int64(0)
-    pairs, count = np.empty((256, 2), np.int64), int64(0)
-    event, i, j, place = at[0], at[1], at[2], at[3]
-    mask, sole, n = rows.nodes.shape[0] - 1, flags & SOLE, left.rows.shape[0]
-    ends = flags & (CHANGES | FURTHER)
-    while event < right.lows.shape[0] - 1 and count < PAIR_LIMIT:
-        before, low = right.lows[event], right.lows[event + 1]
-        while i < n and left.events[i] == event and left.signs[i] < 0:
-            entry, start = forget(left.rows, i, entries), count
-            i += 1
-            if entry < 0:
-                continue
-            node = int64(entries.links[entry, NODE])
-            if flags & NEAREST:
-                if entries.counts[entry, CHOSEN] >= 0:
-                    pairs, count = _paired(pairs, count, entry, entries.counts[entry, CHOSEN])
-            elif ends and node >= 0:
-                pairs, count = _with_rows(pairs, count, entry, node, before, nodes, rows, sole)
-            leave_node(entry, entries, nodes, numbers)
-            ops, many = _noted(ops, many, DIE, entry, event, start, count)
-        for row in range(before, min(low, numbers[ROW_NEXT])):
-            start, node = count, int64(rows.nodes[row & mask])
-            if node >= 0:
-                nodes.links[node, LIVE] -= 1
-                if ends and not flags & NEAREST and not (sole and nodes.links[node, LIVE] > 0):
-                    pairs, count = _with_entries(pairs, count, row, node, nodes, entries)
-            if count > start or flags & KEEPS_RIGHT:
-                ops, many = _noted(ops, many, LEAVE, row, event, start, count)
-        while i < n and left.events[i] == event and left.signs[i] == 0:
-            ops, many, pairs, count = _comes(
-                left, i, True, low, place, ops, many, pairs, count, entries, nodes, rows, numbers, flags
-            )
-            i += 1
-        if j < right.events.shape[0] and right.events[j] == event:
-            row, start, node = numbers[ROW_NEXT], count, int64(NONE)
-            numbers[ROW_NEXT] += 1
-            if right.valid[j]:
-                node = node_of(right.keys, j, nodes, numbers)
-            rows.nodes[row & mask] = node
-            rows.values[row & mask] = right.values[j]
-            rows.births[row & mask] = right.born[event]
-            if node >= 0:
-                rows.before[row & mask] = nodes.newest[node]
-                nodes.newest[node] = row
-                nodes.links[node, LIVE] += 1
-                nodes.links[node, HELD] += 1
-                if not flags & NEAREST and not (sole and nodes.links[node, LIVE] > 1):
-                    pairs, count = _with_entries(pairs, count, row, node, nodes, entries)
-            if count > start or flags & KEEPS_RIGHT:
-                ops, many = _noted(ops, many, COME, row, event, start, count)
-            j += 1
-        while i < n and left.events[i] == event:
-            ops, many, pairs, count = _comes(
-                left, i, False, low, place, ops, many, pairs, count, entries, nodes, rows, numbers, flags
-            )
-            i += 1
-        event += 1
-    return ops, many, pairs, count, event, i, j
+    n = left.rows.shape[0]
+    while at[EVENT] < right.lows.shape[0] - 1 and at[PAIRED] < PAIR_LIMIT:
+        event = at[EVENT]
+        low = right.lows[event + 1]
+        while at[COMPOSITE] < n and left.events[at[COMPOSITE]] == event and left.signs[at[COMPOSITE]] < 0:
+            before = right.lows[event]
+            if not _dies(left, at[COMPOSITE], before, ops, pairs, at, entries, nodes, rows, numbers, flags):
+                return False
+        while numbers[ROW_LIVE] < min(low, numbers[ROW_NEXT]):
+            if not _leaves(numbers[ROW_LIVE], event, ops, pairs, at, entries, nodes, rows, numbers, flags):
+                return False
+        while at[COMPOSITE] < n and left.events[at[COMPOSITE]] == event and left.signs[at[COMPOSITE]] == 0:
+            if not _comes(
+                left, at[COMPOSITE], True, low, ops, pairs, at, entries, nodes, rows, numbers, flags
+            ):
+                return False
+        if at[ROW] < right.events.shape[0] and right.events[at[ROW]] == event:
+            if not _arrives(right, event, ops, pairs, at, entries, nodes, rows, numbers, flags):
+                return False
+        while at[COMPOSITE] < n and left.events[at[COMPOSITE]] == event:
+            if not _comes(
+                left, at[COMPOSITE], False, low, ops, pairs, at, entries, nodes, rows, numbers, flags
+            ):
+                return False
+        at[EVENT] += 1
+    return True

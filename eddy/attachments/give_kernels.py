@@ -7,14 +7,12 @@ and given again at one.
 
 from __future__ import annotations
 
-import numpy as np
 from numba import boolean, int64
 
 from eddy.attachments.layout import (
     ANTI,
     BIRTH,
     CHANGES,
-    CHOSEN,
     COME,
     DIE,
     ENTRIES,
@@ -35,7 +33,6 @@ from eddy.attachments.layout import (
     STAMP,
     WAS,
     WHEN,
-    Made,
 )
 from eddy.attachments.table_kernels import free_entry, leave_node
 from stairs.kernel import kernel, part
@@ -45,169 +42,222 @@ NEW, GONE = -2, -3
 
 
 @part
-def _room(made, many):
-    """The same, with room for more."""
-    if many < made.events.shape[0]:
-        return made
-    n = made.events.shape[0]
-    rows = np.empty((2 * n, made.rows.shape[1]), np.int64)
-    signs, events = np.empty(2 * n, np.int8), np.empty(2 * n, np.int32)
-    births = np.empty((2 * n, made.births.shape[1]), np.int64)
-    rows[:n], signs[:n], events[:n], births[:n] = made.rows, made.signs, made.events, made.births
-    return Made(rows, signs, events, births)
-
-
-@part
-def _put(made, many, sign, event, place, row, births, line):
-    made.rows[many, place] = row
+def _put(made, many, sign, event, births, line):
     made.signs[many], made.events[many] = sign, event
-    made.births[many] = births[line]
+    for c in range(made.births.shape[1]):
+        made.births[many, c] = births[line, c]
+    return many + 1
 
 
 @part
-def _touch(counts, which, stamp):
-    """Remember how many partners there were before this event."""
+def _composite(made, many, entries, entry, place, row, sign, event, births, line):
+    """Give a composite with a row of the stream, or without one; returns how many are given."""
+    for c in range(made.rows.shape[1]):
+        made.rows[many, c] = entries.rows[entry, c]
+    made.rows[many, place] = row
+    return _put(made, many, sign, event, births, line)
+
+
+@part
+def _row(made, many, place, row, sign, event, births, line):
+    """Give a row of the stream without a composite."""
+    for c in range(made.rows.shape[1]):
+        made.rows[many, c] = NONE
+    made.rows[many, place] = row
+    return _put(made, many, sign, event, births, line)
+
+
+@part
+def _touch(counts, which, stamp, touched, touching, listed):
+    """Remember how many partners there were before this event, and list it as one that the event concerns."""
     if counts[which, WHEN] != stamp:
         counts[which, WHEN] = stamp
         counts[which, WAS] = counts[which, PARTNERS]
-        return True
-    return False
+        touched[touching] = listed
+        touching += 1
+    return touching
 
 
 @part
-def _listed(touched, touching, which):
-    """One more of those that the event concerns; rows are negative."""
-    if touching == touched.shape[0]:
-        more = np.empty(2 * touching, np.int64)
-        more[:touching] = touched
-        touched = more
-    touched[touching] = which
-    return touched, touching + 1
+def _pairs_of(
+    ops, o, pairs, hold, made, many, right, entries, nodes, rows, numbers, flags, place, touched, touching
+):
+    """Give the pairs of what has happened, and count them; returns how many partners there are, too."""
+    kind, event, all_hold = ops[o, 0], ops[o, 2], hold.shape[0] == 0
+    changes, stamp, partners = flags & CHANGES, numbers[STAMP] + event, 0
+    sign = -1 if kind == DIE or kind == LEAVE else 0 if kind == PAST else 1
+    told = flags & PAIRS and (sign >= 0 or changes or flags & FURTHER)
+    for k in range(ops[o, 3], ops[o, 4]):
+        if not (all_hold or hold[k]):
+            continue
+        partners += 1
+        entry, row = pairs[k, 0], pairs[k, 1]
+        if told and sign:
+            many = _composite(made, many, entries, entry, place, row, sign, event, right.born, event)
+        elif told:
+            many = _composite(made, many, entries, entry, place, row, 0, event, entries.births, entry)
+        if kind == COME or (kind == LEAVE and changes):
+            if changes:
+                touching = _touch(entries.counts, entry, stamp, touched, touching, entry)
+            elif entries.counts[entry, PARTNERS] == 0 and flags & SEMI:
+                many = _composite(made, many, entries, entry, place, NONE, 1, event, right.born, event)
+            entries.counts[entry, PARTNERS] += sign
+            if not changes and flags & (SEMI | ANTI):
+                leave_node(entry, entries, nodes, numbers)
+        elif flags & KEEPS_RIGHT:
+            slot = row & (rows.nodes.shape[0] - 1)
+            if changes:
+                touching = _touch(rows.counts, slot, stamp, touched, touching, -1 - row)
+            if changes or sign > 0:
+                rows.counts[slot, PARTNERS] += sign
+    return partners, many, touching
+
+
+@part
+def _of_row(kind, which, event, partners, made, many, right, rows, numbers, flags, place, touched, touching):
+    """What a row gives by itself that comes or leaves."""
+    slot, stamp, changes = which & (rows.nodes.shape[0] - 1), numbers[STAMP] + event, flags & CHANGES
+    had = rows.counts[slot, PARTNERS]
+    if kind == COME:
+        rows.counts[slot, PARTNERS] = partners
+    elif changes and rows.counts[slot, WHEN] == stamp:
+        had = rows.counts[slot, WAS]
+    rows.counts[slot, WHEN], rows.counts[slot, WAS] = stamp, NEW if kind == COME else GONE
+    if kind == COME and changes:
+        touched[touching] = -1 - which
+        touching += 1
+    elif kind == LEAVE and had == 0 and changes:
+        many = _row(made, many, place, which, -1, event, right.born, event)
+    elif kind == LEAVE and had == 0:
+        many = _row(made, many, place, which, 0, event, rows.births, slot)
+    return many, touching
+
+
+@part
+def _of_composite(
+    kind, which, event, partners, made, many, right, entries, numbers, flags, place, touched, touching
+):
+    """What a composite gives by itself that comes or goes."""
+    changes, fixed = flags & CHANGES, flags & NEAREST
+    sign = -1 if kind == DIE else 0 if kind == PAST else 1
+    if kind != DIE:
+        entries.counts[which, PARTNERS] = partners
+    had = entries.counts[which, PARTNERS]
+    out, known = False, sign
+    if had == 0 and flags & (KEEPS_LEFT | ANTI):
+        out = True
+        if not fixed and not changes:  # it is known at its end
+            out, known = kind != BIRTH, 0
+        elif kind == DIE:
+            out = changes or flags & FURTHER
+    elif flags & SEMI and had > 0:
+        out = kind != DIE or changes or flags & FURTHER
+    if kind == BIRTH and changes and not fixed:  # rows of the same event may still be its partners
+        touched[touching] = which
+        touching += 1
+    elif out and known:
+        many = _composite(made, many, entries, which, place, NONE, known, event, right.born, event)
+    elif out:
+        many = _composite(made, many, entries, which, place, NONE, 0, event, entries.births, which)
+    entries.counts[which, WHEN] = numbers[STAMP] + event
+    entries.counts[which, WAS] = NEW if kind == BIRTH else GONE
+    return many, touching
+
+
+@part
+def _after_event(event, made, many, right, entries, rows, flags, place, touched, touching):
+    """Compare what an event has touched with what was before it."""
+    for t in range(touching):
+        right_side = touched[t] < 0
+        which = -1 - touched[t] if right_side else touched[t]
+        if right_side:
+            slot = which & (rows.nodes.shape[0] - 1)
+            was, now = rows.counts[slot, WAS], rows.counts[slot, PARTNERS]
+        else:
+            was, now = entries.counts[which, WAS], entries.counts[which, PARTNERS]
+        asked = flags & SEMI and not right_side
+        before = was >= 0 and (was > 0 if asked else was == 0)
+        after = was != GONE and (now > 0 if asked else now == 0)
+        if before == after:
+            continue
+        if right_side:
+            many = _row(made, many, place, which, 1 if after else -1, event, right.born, event)
+        elif asked or flags & (KEEPS_LEFT | ANTI):
+            sign = 1 if after else -1
+            many = _composite(made, many, entries, which, place, NONE, sign, event, right.born, event)
+    return many
 
 
 @kernel(
-    MADE(int64[:, ::1], int64[:, ::1], boolean[::1], RIGHT, ENTRIES, NODES, ROWS, int64[::1], int64, int64),
-    makes_arrays=True,
-)
-def give(ops, pairs, hold, right, entries, nodes, rows, numbers, flags, place):
+    int64(
+        int64[:, ::1], int64[:, ::1], boolean[::1], RIGHT, ENTRIES, NODES, ROWS, int64[::1], int64, int64,
+        MADE, int64[::1],
+    )
+)  # fmt: skip
+def give(ops, pairs, hold, right, entries, nodes, rows, numbers, flags, place, made, touched):
     """What ``ops`` bring, as `find` has noted them; ``hold`` says of each pair whether it does, or of none if all do.
 
-    ``place`` is that of the stream in the rows of composites. At one event what is given comes in no order.
+    ``place`` is that of the stream in the rows of composites. ``made`` has room for two for each pair and each event,
+    and ``touched`` for one. Returns how many are given; those of one event come in no order.
     """
-    n, mask, all_hold = entries.rows.shape[1], rows.nodes.shape[0] - 1, hold.shape[0] == 0
-    made = Made(
-        np.empty((256, n), np.int64), np.empty(256, np.int8), np.empty(256, np.int32),
-        np.empty((256, entries.births.shape[1]), np.int64),
-    )  # fmt: skip
-    many = 0
-    changes, keeps, fixed = flags & CHANGES, flags & (KEEPS_LEFT | ANTI), flags & NEAREST
-    touched, touching = np.empty(256, np.int64), 0
-    stamp = numbers[STAMP]
+    many, touching = 0, 0
     for o in range(ops.shape[0]):
         kind, which, event = ops[o, 0], ops[o, 1], ops[o, 2]
-        partners = 0
-        sign = -1 if kind == DIE or kind == LEAVE else 0 if kind == PAST else 1
-        told = flags & PAIRS and (sign >= 0 or changes or flags & FURTHER)
-        for k in range(ops[o, 3], ops[o, 4]):
-            if not (all_hold or hold[k]):
-                continue
-            partners += 1
-            entry, row = pairs[k, 0], pairs[k, 1]
-            if told:
-                made = _room(made, many)
-                made.rows[many] = entries.rows[entry]
-                births, line = (right.born, event) if sign else (entries.births, entry)
-                _put(made, many, sign, event, place, row, births, line)
-                many += 1
-            if kind == COME or (kind == LEAVE and changes):
-                first = changes and _touch(entries.counts, entry, stamp + event)
-                if first:
-                    touched, touching = _listed(touched, touching, entry)
-                elif not changes and entries.counts[entry, PARTNERS] == 0 and flags & SEMI:
-                    made = _room(made, many)
-                    made.rows[many] = entries.rows[entry]
-                    _put(made, many, 1, event, place, NONE, right.born, event)
-                    many += 1
-                entries.counts[entry, PARTNERS] += sign
-                if not changes and flags & (SEMI | ANTI):
-                    leave_node(entry, entries, nodes, numbers)
-            elif flags & KEEPS_RIGHT:
-                slot = row & mask
-                if changes and _touch(rows.counts, slot, stamp + event):
-                    touched, touching = _listed(touched, touching, -1 - row)
-                if changes or sign > 0:
-                    rows.counts[slot, PARTNERS] += sign
-        if kind == COME or kind == LEAVE:
-            if flags & KEEPS_RIGHT:
-                slot = which & mask
-                had = rows.counts[slot, PARTNERS]
-                if kind == COME:
-                    had = rows.counts[slot, PARTNERS] = partners
-                elif changes and rows.counts[slot, WHEN] == stamp + event:
-                    had = rows.counts[slot, WAS]
-                rows.counts[slot, WHEN], rows.counts[slot, WAS] = stamp + event, NEW if kind == COME else GONE
-                if kind == COME and changes:
-                    touched, touching = _listed(touched, touching, -1 - which)
-                elif had == 0 and kind == LEAVE:
-                    made = _room(made, many)
-                    made.rows[many] = NONE
-                    if changes:
-                        _put(made, many, sign, event, place, which, right.born, event)
-                    else:
-                        _put(made, many, 0, event, place, which, rows.births, slot)
-                    many += 1
-        else:
-            if kind == DIE:
-                had = entries.counts[which, PARTNERS]
-            else:
-                had = entries.counts[which, PARTNERS] = partners
-            alone = had == 0 and not (fixed and entries.counts[which, CHOSEN] >= 0)
-            out, known = False, sign
-            if alone and keeps:
-                out = True
-                if not fixed and not changes:  # it is known at its end
-                    out, known = kind != BIRTH, 0
-                elif kind == DIE:
-                    out = changes or flags & FURTHER
-            elif flags & SEMI and had > 0:
-                out = kind != DIE or changes or flags & FURTHER
-            if kind == BIRTH and changes and not fixed:  # rows of the same event may still be its partners
-                touched, touching = _listed(touched, touching, which)
-                out = False
-            if out:
-                made = _room(made, many)
-                made.rows[many] = entries.rows[which]
-                births, line = (right.born, event) if known else (entries.births, which)
-                _put(made, many, known, event, place, NONE, births, line)
-                many += 1
-            entries.counts[which, WHEN], entries.counts[which, WAS] = (
-                stamp + event,
-                NEW if kind == BIRTH else GONE,
+        partners, many, touching = _pairs_of(
+            ops,
+            o,
+            pairs,
+            hold,
+            made,
+            many,
+            right,
+            entries,
+            nodes,
+            rows,
+            numbers,
+            flags,
+            place,
+            touched,
+            touching,
+        )
+        if kind != COME and kind != LEAVE:
+            many, touching = _of_composite(
+                kind,
+                which,
+                event,
+                partners,
+                made,
+                many,
+                right,
+                entries,
+                numbers,
+                flags,
+                place,
+                touched,
+                touching,
             )
-            if kind == BIRTH and partners and not changes and flags & (SEMI | ANTI):
+            if kind == BIRTH and partners and not flags & CHANGES and flags & (SEMI | ANTI):
                 leave_node(which, entries, nodes, numbers)
-        if o + 1 < ops.shape[0] and ops[o + 1, 2] == event:
-            continue
-        for t in range(touching):
-            right_side = touched[t] < 0
-            which = -1 - touched[t] if right_side else touched[t]
-            counts, line = (rows.counts, which & mask) if right_side else (entries.counts, which)
-            was, now = counts[line, WAS], counts[line, PARTNERS]
-            asked = flags & SEMI and not right_side
-            given_before = was >= 0 and (was > 0 if asked else was == 0)
-            given_now = was != GONE and (now > 0 if asked else now == 0)
-            if given_before == given_now or not (right_side or keeps or asked):
-                continue
-            made = _room(made, many)
-            if right_side:
-                made.rows[many] = NONE
-            else:
-                made.rows[many] = entries.rows[which]
-            row = which if right_side else NONE
-            _put(made, many, 1 if given_now else -1, event, place, row, right.born, event)
-            many += 1
-        touching = 0
+        elif flags & KEEPS_RIGHT:
+            many, touching = _of_row(
+                kind,
+                which,
+                event,
+                partners,
+                made,
+                many,
+                right,
+                rows,
+                numbers,
+                flags,
+                place,
+                touched,
+                touching,
+            )
+        if o + 1 == ops.shape[0] or ops[o + 1, 2] != event:
+            many = _after_event(event, made, many, right, entries, rows, flags, place, touched, touching)
+            touching = 0
     for o in range(ops.shape[0]):
         if ops[o, 0] == DIE or ops[o, 0] == PAST:
             free_entry(ops[o, 1], entries, numbers)
-    return Made(made.rows[:many], made.signs[:many], made.events[:many], made.births[:many])
+    return many

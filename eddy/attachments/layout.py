@@ -45,8 +45,8 @@ OP = 5
 """The fields of such an event: what, to which entry or row, when, and its pairs from where to where."""
 
 # Columns of the numbers of a stage.
-ENTRY_FREE, ENTRY_NEXT, NODE_FREE, NODE_NEXT, ROW_NEXT, ROW_HELD, STAMP = range(7)
-NUMBERS = 7
+ENTRY_FREE, ENTRY_NEXT, NODE_FREE, NODE_NEXT, ROW_NEXT, ROW_HELD, ROW_LIVE, STAMP = range(8)
+NUMBERS = 8
 
 # Columns of `Entries.links` and `Entries.counts`.
 NODE, BEFORE, AFTER, SAME_HASH = range(4)

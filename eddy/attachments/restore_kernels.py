@@ -11,10 +11,11 @@ from eddy.attachments.layout import (
     NODES,
     NONE,
     ROW_HELD,
+    ROW_LIVE,
     ROW_NEXT,
     ROWS,
 )
-from eddy.attachments.table_kernels import join_node, new_entry, node_of, remember
+from eddy.attachments.table_kernels import join_node, next_entry, node_of, remember, take_entry
 from stairs.kernel import kernel
 
 
@@ -32,13 +33,15 @@ def bring_rows(rows, nodes, numbers, keys, valid, low):
             if row >= low:
                 nodes.links[node, LIVE] += 1
         rows.nodes[slot] = node
+    numbers[ROW_LIVE] = low
 
 
 @kernel(void(ENTRIES, NODES, int64[::1], int64[:, ::1], uint8[::1], uint8[::1]))
 def bring_entries(entries, nodes, numbers, keys, valid, settled):
     """Composites come again, whose rows stand in the first entries; those that are settled look for no partner."""
     for i in range(keys.shape[0]):
-        entry = new_entry(entries, numbers)
+        entry = next_entry(numbers)
+        take_entry(entry, entries, numbers)
         if valid[i] and not settled[i]:
             join_node(entry, node_of(keys, i, nodes, numbers), entries, nodes)
         remember(entry, entries)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eddy.attachments import find_kernels, give_kernels, restore_kernels, table_kernels
+from eddy.attachments.find_kernels import DYING, EVENT, OPS, PAIRED, PLACE, WALK
 from eddy.attachments.kept import Kept
 from eddy.attachments.layout import (
     ANTI,
@@ -24,10 +25,12 @@ from eddy.attachments.layout import (
     NODE_NEXT,
     NONE,
     NUMBERS,
+    OP,
     ORDERED,
     PAIRS,
     PARTNERS,
     ROW_HELD,
+    ROW_LIVE,
     ROW_NEXT,
     SEMI,
     SOLE,
@@ -50,7 +53,7 @@ from eddy.query.expressions import Reference
 from eddy.query.query import Query
 from eddy.values.types import Array, Column
 
-_FEWEST = 64
+_FEWEST, _FEWEST_PAIRS = 64, 1024
 
 
 class Stage:
@@ -69,7 +72,7 @@ class Stage:
         self._words = max(1, sum(1 + equal.nulls for equal in self.attachment.equal))
         self._numbers = np.zeros(NUMBERS, np.int64)
         self._numbers[[ENTRY_FREE, NODE_FREE]] = NONE
-        self._numbers[[ROW_NEXT, ROW_HELD]] = first_row
+        self._numbers[[ROW_NEXT, ROW_HELD, ROW_LIVE]] = first_row
         self._entries = Entries(
             np.empty((0, self._streams), np.int64),
             np.empty((0, 4), np.int32),
@@ -85,6 +88,7 @@ class Stage:
             np.empty(0, np.int32), np.empty(0, np.int64), np.empty((0, 3), np.int64), np.empty(0, np.int64),
             np.empty((0, self._births), np.int64),
         )  # fmt: skip
+        self._pairs = np.empty((_FEWEST_PAIRS, 2), np.int64)
         self._make_room(_FEWEST, _FEWEST)
 
     # -- a batch ---------------------------------------------------------------------------------------------------
@@ -96,21 +100,35 @@ class Stage:
         self._make_room(int(np.count_nonzero(before.signs >= 0)), len(part.events))
         left = self._left(before, reader)
         right = self._right(part.events, part.columns, coming)
-        at, made = np.array([0, 0, 0, self._at], np.int64), []
-        while at[0] < len(coming.born):
-            ops, many, pairs, count, *at[:3] = find_kernels.find(
-                left, right, self._entries, self._nodes, self._rows, self._numbers, self.flags, at
-            )
-            hold = self._tested(pairs[:count], reader)
-            made.append(
-                give_kernels.give(
-                    ops[:many], pairs[:count], hold, right, self._entries, self._nodes, self._rows,
-                    self._numbers, self.flags, self.place,
-                )
-            )  # fmt: skip
+        made = list(self._given(left, right, reader))
         assert self._numbers[ROW_NEXT] == first + len(part.events)
         self._numbers[STAMP] += len(coming.born)
         return in_order(concatenated(made, self._streams, self._births))
+
+    def _given(self, left: Left, right: Right, reader: Reader) -> Iterator[Made]:
+        """What a batch gives, in portions of many pairs at the most."""
+        n, events = len(left.signs), len(right.born)
+        leave = max(0, min(int(right.lows[-1] - right.lows[0]), int(self._numbers[ROW_NEXT] - right.lows[0])))
+        ops = np.empty((n + leave + 2 * len(right.events), OP), np.int64)
+        at = np.zeros(WALK, np.int64)
+        at[PLACE], at[DYING] = self._at, NONE
+        pairs = self._pairs
+        while at[EVENT] < events:
+            at[OPS] = at[PAIRED] = 0
+            tables = self._entries, self._nodes, self._rows, self._numbers, self.flags
+            while not find_kernels.find(left, right, *tables, at, ops, pairs):
+                more = np.empty((2 * len(pairs), 2), np.int64)
+                more[: len(pairs)] = pairs
+                pairs = self._pairs = more
+            done, found = ops[: at[OPS]], pairs[: at[PAIRED]]
+            room = 2 * (len(done) + len(found))
+            made = Made(
+                np.empty((room, self._streams), np.int64), np.empty(room, np.int8), np.empty(room, np.int32),
+                np.empty((room, self._births), np.int64),
+            )  # fmt: skip
+            touched, hold = np.empty(room, np.int64), self._tested(found, reader)
+            many = give_kernels.give(done, found, hold, right, *tables, self.place, made, touched)
+            yield Made(made.rows[:many], made.signs[:many], made.events[:many], made.births[:many])
 
     def ended(self, before: Made, coming: Coming, reader: Reader) -> Made:
         """All windows end: what has come to be past then; ``before`` are composites that are past."""

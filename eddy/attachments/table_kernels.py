@@ -89,17 +89,20 @@ def drop_if_empty(node, nodes, numbers):
 
 
 @part
-def new_entry(entries, numbers):
-    """A free place."""
-    entry = numbers[ENTRY_FREE]
-    if entry >= 0:
+def next_entry(numbers):
+    """A free place, which is still free."""
+    return numbers[ENTRY_FREE] if numbers[ENTRY_FREE] >= 0 else numbers[ENTRY_NEXT]
+
+
+@part
+def take_entry(entry, entries, numbers):
+    """Take the next free place."""
+    if numbers[ENTRY_FREE] >= 0:
         numbers[ENTRY_FREE] = entries.links[entry, AFTER]
     else:
-        entry = numbers[ENTRY_NEXT]
         numbers[ENTRY_NEXT] += 1
     entries.links[entry, NODE] = NONE
     entries.links[entry, BEFORE] = entries.links[entry, AFTER] = NONE
-    return entry
 
 
 @part

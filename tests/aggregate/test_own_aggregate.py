@@ -21,7 +21,7 @@ def kind_of(own, *columns):
     return str(made(own, *columns).aggregates[0].type)
 
 
-class Last(eddy.Aggregate):
+class Newest(eddy.Aggregate):
     """What was added last, as it was given; removing changes nothing."""
 
     value: float
@@ -143,7 +143,7 @@ def test_several_arguments_leave_out_a_row_with_any_null():
 )
 def test_every_type_but_strings_is_given_as_a_number(kind, given, shown):
     """Times in their own unit."""
-    engine = joined({"own": Last("B.v")}, kinds=("int64", kind))
+    engine = joined({"own": Newest("B.v")}, kinds=("int64", kind))
     engine.push("A", a((1, 0)))
     engine.push("B", b((1, given)))
     assert values(engine.table()) == [(shown,)]
