@@ -195,7 +195,14 @@ def check(state: EngineState, saved: dict[str, Any] | None, file: SnapshotFile) 
     with file.reading():
         if (saved is None) != (state.attached is None):
             raise ValueError("its query has attachments, and it has no rows of theirs")
-        if saved is None or saved["changes"] == _output(state).changes:
+        if saved is None or state.attached is None:
+            return
+        for rows in (saved["lows"], saved["nexts"]):
+            if len(rows) != len(state.attached.streams) or not all(
+                type(n) is int and 0 <= n < 2**62 for n in rows
+            ):
+                raise ValueError(f"it counts the rows of attached streams as {rows}")
+        if saved["changes"] == _output(state).changes:
             return
         found = bool(saved["changes"])
     raise EddyError(
@@ -210,9 +217,7 @@ def restore(state: EngineState, saved: dict[str, Any] | None, file: SnapshotFile
     if attached is None or saved is None:
         return
     with file.reading():
-        lows, nexts, times = list(map(int, saved["lows"])), list(map(int, saved["nexts"])), dict[int, Array]()
-        if not len(lows) == len(nexts) == len(attached.streams):
-            raise ValueError(f"it has {len(lows)} attached streams, not {len(attached.streams)}")
+        lows, nexts, times = saved["lows"], saved["nexts"], dict[int, Array]()
         held = []
         for number, stream in enumerate(attached.streams):
             table = first + TABLES * number

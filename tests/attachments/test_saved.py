@@ -287,6 +287,24 @@ def test_a_file_that_is_not_whole_is_refused(tmp_path):
             eddy.Eddy.load(tmp_path / "other.eddy")
 
 
+@pytest.mark.parametrize("place", ["lows", "nexts", "changes"])
+def test_a_header_that_makes_no_sense_is_refused(tmp_path, place):
+    """Whatever stands there: an error of ours, and never a crash."""
+    engine = eddy.Eddy(query("left", True))
+    fed(engine, 0, 6)
+    engine.save(tmp_path / "whole.eddy")
+    with zipfile.ZipFile(tmp_path / "whole.eddy") as file:
+        members = {name: file.read(name) for name in file.namelist()}
+    for value in (None, "x", [], {}, [-1], [2**70], [1, 2], ["x"], [10**6]):
+        header = json.loads(members["header.json"])
+        header["attached"][place] = value
+        with zipfile.ZipFile(tmp_path / "odd.eddy", "w") as file:
+            for name, body in members.items():
+                file.writestr(name, json.dumps(header) if name == "header.json" else body)
+        with pytest.raises(eddy.EddyError):
+            eddy.Eddy.load(tmp_path / "odd.eddy")
+
+
 def test_what_nobody_asks_for_is_not_saved(tmp_path):
     """A snapshot is as large as the windows, however much has passed through them."""
     engine = eddy.Eddy(query("left", False))
