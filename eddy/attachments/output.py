@@ -91,7 +91,7 @@ class AttachedOutput(Output):
     def _result(self, made: Made, streams: Sequence[StoredStream], fetch: Fetch) -> Result:
         if not self.changes:
             given = made.signs >= 0
-            made = chosen(made, given)
+            made = made if given.all() else chosen(made, given)
         after = self.query.after
         if after is not None and len(made.signs):
             reader, rows = self.reader(streams), made.rows

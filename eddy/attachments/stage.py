@@ -103,7 +103,8 @@ class Stage:
         made = list(self._given(left, right, reader))
         assert self._numbers[ROW_NEXT] == first + len(part.events)
         self._numbers[STAMP] += len(coming.born)
-        return in_order(concatenated(made, self._streams, self._births))
+        found = concatenated(made, self._streams, self._births)
+        return in_order(found) if self.flags & (CHANGES | FURTHER) else found  # nothing else is withdrawn
 
     def _given(self, left: Left, right: Right, reader: Reader) -> Iterator[Made]:
         """What a batch gives, in portions of many pairs at the most."""
