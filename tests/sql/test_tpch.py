@@ -36,7 +36,7 @@ def test_equals_duckdb_while_rows_come(number):
     """After any piece the table is DuckDB's over the rows so far; plans change on the way."""
     pick, made = random.Random(number), tables(number)
     query = eddy.sql(QUERIES[number], SCHEMAS)
-    techniques = [Jisc(), MovingState(), *([HybMig()] if len(query.names) > 1 else [])]
+    techniques = [Jisc(), MovingState(), *([HybMig()] if len(query.core.names) > 1 else [])]
     technique = pick.choice(techniques)
     engine = eddy.Eddy(query, plan="stems" if number == 12 else None, migration=technique)
     used = {name: made[name].slice(0, 0) for name in made}
@@ -46,7 +46,7 @@ def test_equals_duckdb_while_rows_come(number):
         fed = streams_of(query, name)
         if fed:
             engine.push_all(dict.fromkeys(fed, piece))
-        if step % 5 == 4 and len(query.names) > 2:
+        if step % 5 == 4 and len(query.core.names) > 2:
             engine.migrate(random_plan(query, pick))
         if step % 9 == 8:
             compared += 1
@@ -58,11 +58,11 @@ def test_equals_duckdb_while_rows_come(number):
 
 def random_plan(query, pick):
     """A left-deep plan, each of whose streams is connected with one before it."""
-    left = list(query.names)
+    left = list(query.core.names)
     pick.shuffle(left)
     order = [left.pop()]
     while left:
-        order.append(next(name for name in left if query.connected([*order, name])))
+        order.append(next(name for name in left if query.core.connected([*order, name])))
         left.remove(order[-1])
     plan = order[0]
     for name in order[1:]:
