@@ -59,16 +59,18 @@ def parse_cut(
     )
     if not grouped:
         if order_by is not None:
-            _listed(order_by)
-            raise QueryError(
+            refused = QueryError(
                 "ORDER BY is not supported where there are no groups: rows come in the order of their events; sort "
                 "what you read of a result. With groups it sorts engine.table()"
             )
+            raise about(next(iter(_listed(order_by)), None), refused)
         if limit is not None or found.offset:
-            raise QueryError(
+            refused = QueryError(
                 "LIMIT is not supported where there are no groups: results go on for ever; take what you need of them. "
                 "With groups it cuts engine.table()"
             )
+            given = offset if limit is None else limit
+            raise about(given if isinstance(given, exp.Expr) else None, refused)
     return found
 
 
