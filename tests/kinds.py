@@ -96,7 +96,7 @@ def as_polars(values, kind):
     types = {
         "date": pl.Date,
         "time": pl.Time,
-        "duration": pl.Duration({"s": "ms"}.get(of.unit, of.unit)),
+        "duration": pl.Duration({None: "us", "s": "ms"}.get(of.unit, of.unit)),
         "decimal": pl.Decimal(38, of.scale or 3),
     }
     return pl.Series(found, dtype=types.get(family(kind), pl.Binary))

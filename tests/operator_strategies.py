@@ -119,13 +119,15 @@ def computable(function, spec):
         return spec.family in ("int", "sparse", "bool") and spec.type != "uint64"
     if function.startswith("BOOL"):
         return spec.type == "bool"
+    if spec.family in ("opaque", "uuid", "binary"):
+        return function == "COUNT"
     if function == "COUNT" or spec.family not in ("string", *queries.SPECIAL, "time"):
         return True
     if function == "SUM":
         return spec.family in ("money", "span")
     if spec.family == "string":
         return function in ("ARRAY_AGG", "Joined", *ONE_OF_THE_VALUES)
-    return spec.family not in ("uuid", "binary", "opaque") and function in ONE_OF_THE_VALUES
+    return function in ONE_OF_THE_VALUES
 
 
 def subtraction_plan(pick, base, subtracted):

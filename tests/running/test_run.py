@@ -212,7 +212,7 @@ def test_a_source_that_is_silent_for_a_while_holds_nobody_up_for_ever():
         ("SELECT A.k FROM A", {"A": {"k": [1]}}, {"limit": 0}, "limit"),
         ("SELECT A.k FROM A", {"A": {"k": [1]}}, {"checkpoint": "x"}, "needs a sink"),
         ("SELECT A.k FROM A", {"A": {"k": [1]}}, {"sink": "out.xyz"}, "does not say"),
-        ("SELECT A.k FROM A", {"A": {"k": [[1]]}}, {}, "no column that a query can use"),
+        ("SELECT A.k FROM A", {"A": {"k": [None]}}, {}, "no column that a query can use"),
         ("SELECT A.k FROM A", {"A": "nowhere.parquet"}, {}, "no file nowhere.parquet"),
         ("SELECT A.k FROM A", {"A": "kafka://localhost/x"}, {}, "no source for kafka"),
         ("SELECT A.k FROM A", {"A": "clicks.txt"}, {}, "no file clicks.txt"),

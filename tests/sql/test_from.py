@@ -110,8 +110,8 @@ def test_duckdb(statement):
             "SELECT A.x FROM (SELECT x FROM A) AS q EXCEPT B ON q.x = B.x",
             "EXCEPT does not go with subqueries",
         ),
-        ("SELECT x FROM A ORDER BY x", "ORDER BY is not supported: .*engine.table"),
-        ("SELECT x FROM A LIMIT 3", "LIMIT is not supported: .*engine.table"),
+        ("SELECT x FROM A ORDER BY x", "ORDER BY is not supported where .*engine.table"),
+        ("SELECT x FROM A LIMIT 3", "LIMIT is not supported where .*engine.table"),
     ],
 )
 def test_refused(statement, message):
