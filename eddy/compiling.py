@@ -33,12 +33,13 @@ WITH_KERNELS = (
     "eddy.partition.choice",
     "eddy.threads.crew",
     "eddy.results.withdrawals",
+    "eddy.attachments.stage",
     "eddy.feedback.suspension",
     "policies.routing.auto",
     "policies.routing.card",
 )
 """What has kernels: engines, and what is imported only where it is asked for: set differences, aggregates, partitions,
-threads, withdrawals, feedback and the optimiser."""
+threads, withdrawals, attachments, feedback and the optimiser."""
 
 FEW = 4
 """Kernels to compile for which another process is not worth its start."""
