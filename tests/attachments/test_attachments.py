@@ -58,6 +58,17 @@ def test_windows_that_follow_from_conditions_lose_nothing(kind, seed):
     assert kind == "semi" or given[False][2]
 
 
+@pytest.mark.parametrize("first", [eddy.LeftJoin, eddy.RightJoin, eddy.FullJoin, eddy.AntiJoin])
+@pytest.mark.parametrize("second", [eddy.RightJoin, eddy.FullJoin])
+def test_rows_that_a_past_composite_may_match_are_not_final(first, second):
+    """RIGHT and FULL JOIN behind what may give composites that are past are for changes only."""
+    streams = {name: {"k": "int64"} for name in "ABC"}
+    query = eddy.Query(streams, attach=[first("B", "A.k = B.k"), second("C", "A.k = C.k")])
+    with pytest.raises(eddy.EddyError, match="cannot be final"):
+        eddy.Eddy(query)
+    assert eddy.Eddy(query, retractions=True).retractions
+
+
 def without_inner_joins(seed):
     """A case whose inner joins are all in the core, where SQL has them."""
     while any(one[0] == "inner" for one in attached_case(Pick(seed)).attach):
