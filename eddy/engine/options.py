@@ -73,7 +73,8 @@ def check_attachments(query: Query, retractions: bool) -> None:
         if late is not None and one.join.keeps_right and not (retractions or query.signed):
             raise EddyError(
                 f"{one} behind {late} cannot be final: what ends without a partner there may still match rows of "
-                f"{one.stream} that were given with NULLs. Write EMIT CHANGES, give retractions=True, or put {one} first"
+                f"{one.stream} that were given with NULLs. Write EMIT CHANGES, give retractions=True, or put {one} "
+                "first"
             )
         join = one.join
         if join.keeps_right or (not join.nearest and (join.keeps_left or isinstance(join, AntiJoin))):
