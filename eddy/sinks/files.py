@@ -22,7 +22,7 @@ OLD = ".old"
 class LineFile(Sink):
     """A file of lines. A commit is its length, and a restart cuts off what stands behind it."""
 
-    exact = True
+    exact = overlaps = True
 
     def __init__(self, path: str, format: str) -> None:
         self.path, self.format = path, format
@@ -58,8 +58,11 @@ class LineFile(Sink):
     def prepare(self) -> Any:
         with explained(self.path):
             self._file.flush()
-            force(self._file.fileno())
         return {"bytes": self._file.tell()}
+
+    def secure(self, token: Any) -> None:
+        with explained(self.path):
+            force(self._file.fileno())
 
     def close(self) -> None:
         if self._file is not None:
@@ -69,7 +72,12 @@ class LineFile(Sink):
             self._file = None
 
     def abandon(self, kept: bool) -> None:
-        self.close()
+        if self._writer is not None:
+            self._writer.abandon()
+        if self._file is not None:
+            with contextlib.suppress(OSError):
+                self._file.close()
+        self._file = self._writer = None
 
     def __str__(self) -> str:
         return self.path
@@ -81,7 +89,7 @@ class TableFile(Sink):
     Until then it is written beside its place; with checkpoints in parts, one for each commit, in a folder.
     """
 
-    exact = True
+    exact = overlaps = True
 
     def __init__(self, path: str, format: str) -> None:
         self.path, self.format = path, format
@@ -124,6 +132,9 @@ class TableFile(Sink):
     def prepare(self) -> Any:
         return self._parts.prepare()
 
+    def secure(self, token: Any) -> None:
+        self._parts.secure(token)
+
     def commit(self, token: Any) -> None:
         if not self._done:
             self._parts.commit(token)
@@ -132,7 +143,9 @@ class TableFile(Sink):
         """Put the parts together, in one step; they are removed only then. To do it again does nothing."""
         if self._done:
             return
-        self._parts.commit(self._parts.prepare())
+        token = self._parts.prepare()
+        self._parts.secure(token)
+        self._parts.commit(token)
         self._parts.close()
         parts = self._parts.committed()
         whole = self._beside + ENDING[self.format]

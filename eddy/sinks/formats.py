@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from typing import Any, BinaryIO
 
 import pyarrow as pa
+
+from eddy.errors import EddyError
 
 ENDINGS = {
     **{".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "tsv"},
@@ -24,8 +27,12 @@ def csv_bytes(table: pa.Table, header: bool, delimiter: str = ",") -> bytes:
     """Rows as CSV."""
     import pyarrow.csv as pac
 
+    if not table.num_rows and not header:
+        return b""
     out = pa.BufferOutputStream()
-    pac.write_csv(table, out, pac.WriteOptions(include_header=header, delimiter=delimiter))
+    plain = pa.Table.from_arrays([as_text(column) for column in table.columns], table.column_names)
+    # an empty chunk would be written as whatever stands in the writer's memory
+    pac.write_csv(plain.combine_chunks(), out, pac.WriteOptions(include_header=header, delimiter=delimiter))
     return bytes(out.getvalue())
 
 
@@ -41,6 +48,44 @@ def json_bytes(table: pa.Table) -> bytes:
         fields += [start, pc.fill_null(_json(column), "null")]
     lines = pc.binary_join_element_wise(*fields, "}", "")
     return ("\n".join(lines.to_pylist()) + "\n").encode()
+
+
+def as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Values that have no form of their own in CSV, as text: bytes, which must be UTF-8; UUIDs; JSON of what is nested.
+    All others stay as they are."""
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        return as_text(column.cast(kind.value_type))
+    if isinstance(kind, pa.UuidType):
+        return _of([None if value is None else str(value) for value in column.to_pylist()])
+    if pa.types.is_nested(kind):
+        return _of(_dumped(column))
+    if any(test(kind) for test in _BYTES):
+        try:
+            return column.cast(pa.binary()).cast(pa.string())
+        except pa.ArrowInvalid as error:
+            raise EddyError(
+                "a result has bytes that are no text (UTF-8), which JSON and CSV cannot hold: write Parquet or Arrow"
+            ) from error
+    return column
+
+
+_BYTES = (
+    pa.types.is_binary,
+    pa.types.is_large_binary,
+    pa.types.is_binary_view,
+    pa.types.is_fixed_size_binary,
+)
+
+
+def _of(texts: list[str | None]) -> pa.ChunkedArray:
+    return pa.chunked_array([pa.array(texts, pa.string())])
+
+
+def _dumped(column: pa.ChunkedArray) -> list[str | None]:
+    """Each value as JSON has it, one by one."""
+    values = column.to_pylist()
+    return [None if v is None else json.dumps(v, ensure_ascii=False, default=str) for v in values]
 
 
 def _json(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -62,10 +107,9 @@ def _json(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_string(kind) and not pc.any(pc.match_substring_regex(column, "[\\x00-\\x1f]")).as_py():
         texts = pc.replace_substring(pc.replace_substring(column, "\\", "\\\\"), '"', '\\"')
         return pc.binary_join_element_wise('"', texts, '"', "")
-    dumped = [
-        None if v is None else json.dumps(v, ensure_ascii=False, default=str) for v in column.to_pylist()
-    ]
-    return pa.chunked_array([pa.array(dumped, pa.string())])
+    if any(test(kind) for test in _BYTES):
+        return _json(as_text(column))
+    return _of(_dumped(column))
 
 
 class Writer:
@@ -102,6 +146,14 @@ class Writer:
         if self._tables is not None:
             self._put()
             self._tables.close()
+
+    def abandon(self) -> None:
+        """Nobody wants the file: what cannot be written, as on a full disk, is no matter."""
+        self._held, self._rows = [], 0
+        with contextlib.suppress(OSError, ValueError, pa.ArrowException):
+            self.end()
+        with contextlib.suppress(OSError, ValueError):
+            self.file.close()
 
     def _put(self) -> None:
         """The rows that are held, as one group of the file."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from typing import Any, BinaryIO
 
@@ -14,6 +15,8 @@ from eddy.sinks.formats import LINES, Writer
 
 class Memory(Sink):
     """Keeps the tables."""
+
+    overlaps = True
 
     def __init__(self) -> None:
         self.schema: Any = None
@@ -33,6 +36,8 @@ class Memory(Sink):
 class StandardOutput(Sink):
     """Lines on standard output, or an Arrow stream: each result at least once, since what a reader has is gone."""
 
+    overlaps = True
+
     def __init__(self, format: str, file: BinaryIO | None = None) -> None:
         if format not in (*LINES, "arrow"):
             raise EddyError(f"standard output takes jsonl, csv, tsv or arrow, not {format!r}")
@@ -40,7 +45,9 @@ class StandardOutput(Sink):
         self._writer: Any = None
 
     def open(self, schema: pa.Schema, token: Any) -> None:
-        file = sys.stdout.buffer if self.file is None else self.file
+        file: Any = sys.stdout.buffer if self.file is None else self.file
+        if isinstance(file, io.RawIOBase):  # of `python -u`: it may write a part only, as when a signal comes
+            file = open(file.fileno(), "wb", closefd=False)
         self.file = file
         if self.format == "arrow":
             self._writer = pa.ipc.new_stream(file, schema)

@@ -22,7 +22,7 @@ class Parts(Sink):
     A token is the number of the newest part that is prepared; -1 if there is none.
     """
 
-    exact = True
+    exact = overlaps = True
 
     def __init__(self, path: str, format: str) -> None:
         self.path, self.format = path.rstrip("/") or "/", format
@@ -30,7 +30,8 @@ class Parts(Sink):
         self._file: Any = None
         self._writer: Any = None
         self._newest = -1
-        self._visible = -1
+        self._ended: list[Any] = []
+        """Writers and open files of parts that are to be ended."""
 
     def open(self, schema: pa.Schema, token: Any) -> None:
         self._schema = schema
@@ -75,18 +76,26 @@ class Parts(Sink):
 
     def prepare(self) -> Any:
         if self._writer is not None:
-            with explained(self.path):
-                self._writer.end()
-                self._file.flush()
-                force(self._file.fileno())
-                self._file.close()
-                force_folder(self.path)
+            self._ended.append((self._writer, self._file))
             self._writer = self._file = None
             self._newest += 1
         return {"part": self._newest}
 
+    def secure(self, token: Any) -> None:
+        with explained(self.path):
+            while self._ended:
+                writer, file = self._ended[0]
+                writer.end()
+                file.flush()
+                force(file.fileno())
+                file.close()
+                self._ended.pop(0)
+            force_folder(self.path)
+
     def commit(self, token: Any) -> None:
         """Parts up to the token's get their names."""
+        if self._ended:
+            self.secure(token)
         with explained(self.path):
             for hidden, number in self._found():
                 if hidden and number <= token["part"]:
@@ -100,9 +109,11 @@ class Parts(Sink):
             rename(self._name(0, True), self._name(0, False))
 
     def abandon(self, kept: bool) -> None:
-        if self._file is not None:
-            self._file.close()
-            self._file = self._writer = None
+        for writer in (self._writer, *(writer for writer, _ in self._ended)):
+            if writer is not None:
+                writer.abandon()
+        self._file = self._writer = None
+        self._ended.clear()
 
     def committed(self) -> list[str]:
         """The parts, in their order."""

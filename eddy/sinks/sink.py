@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from eddy.connect.address import parsed
 from eddy.errors import EddyError
 from eddy.sinks.base import Sink
 from eddy.sinks.files import LineFile, TableFile
 from eddy.sinks.formats import ENDING, ENDINGS, LINES
 from eddy.sinks.memory import StandardOutput
 from eddy.sinks.parts import Parts
+from eddy.sinks.schemes import SCHEMES
 
 
 def sink(where: Any, *, format: str | None = None) -> Sink:
@@ -25,10 +27,18 @@ def sink(where: Any, *, format: str | None = None) -> Sink:
     if not isinstance(where, (str, os.PathLike)):
         raise EddyError(f"a sink is a path, '-' or an eddy.Sink, not {type(where).__name__}")
     path = os.fspath(where).removeprefix("file://")
-    if "://" in path:
-        raise EddyError(
-            f"{path}: sinks write files of this machine: write a sink, as docs/extending.md shows"
-        )
+    scheme, colon, _ = path.partition("://")
+    if colon:
+        kind = SCHEMES.get(scheme.lower())
+        if kind is None:
+            raise EddyError(
+                f"{path}: sinks write files of this machine, and {', '.join(SCHEMES)}: write a sink of your own, as "
+                "docs/extending.md shows"
+            )
+        address = parsed(path)
+        made = kind.load(address).open(address, format=format)
+        assert isinstance(made, Sink)
+        return made
     if format is not None and format not in ENDING:
         raise EddyError(f"there is no format {format!r}: use {', '.join(ENDING)}")
     if path == "-":

@@ -23,6 +23,8 @@ class Bad:
     """Its line or row in the file, from 1 on; None if it is about all of them."""
     rows: int = 1
     """How many rows it is about."""
+    file: str | None = None
+    """Where it stands, if that is not where its piece does."""
 
 
 @frozen(eq=False)
@@ -39,10 +41,18 @@ class Piece:
     """The line or row in the file of the first row."""
     lines: Any = field(default=None)
     """The line or row of each row, where they do not follow each other."""
+    files: Any = field(default=None)
+    """The file of each row, where they are of several: what can be indexed and sliced."""
 
-    def line(self, row: int) -> int:
-        """Where in the file a row of the batch stands."""
+    def line(self, row: int) -> int | None:
+        """Where in the file a row of the batch stands; None where rows have places and no numbers."""
+        if self.lines is None and self.files is not None:
+            return None
         return self.first + row if self.lines is None else int(self.lines[row])
+
+    def place(self, row: int) -> str | None:
+        """In which file a row of the batch stands."""
+        return self.file if self.files is None else str(self.files[row])
 
 
 class Source:
@@ -67,6 +77,8 @@ class Source:
     """The column of its time; None: `ts`, or its only timestamp."""
     name: str = ""
     """What messages call it."""
+    static: bool = False
+    """Whether it is a relation that is loaded once, for a text query that does not say so."""
 
     def read(self, position: Any) -> Iterator[tuple[Any, Any] | Piece]:
         """Yield (batch, position) for the rows behind ``position``, None at the beginning.
@@ -76,9 +88,16 @@ class Source:
         """
         raise NotImplementedError(f"{type(self).__name__} has no read(self, position)")
 
+    def committed(self, position: Any) -> None:
+        """Rows before a position are never asked for again: what was kept for them may go. It does not raise."""
+
     def narrowed(self, columns: Mapping[str, pa.DataType], batch: int | None = None) -> Source:
         """This source, of which only these columns are wanted, in about so many rows at a time. It may give others."""
         return self
+
+    def there(self) -> bool:
+        """Whether it exists yet; one that does not is waited for, if it can come later. Asked when a run begins."""
+        return True
 
     def size(self) -> int | None:
         """How much there is, in units of its own; None: nobody knows."""
@@ -91,6 +110,10 @@ class Source:
     def disorder(self, column: str, kind: pa.DataType) -> int | None:
         """How far times in a column of this type go back, at most, below one that came before; None: unknown."""
         return None
+
+    def look(self, column: str, kind: pa.DataType, room: int) -> tuple[int | None, Source]:
+        """The same, of a source that may be read twice, and the source to read: about ``room`` bytes are at hand."""
+        return self.narrowed({column: kind}).disorder(column, kind), self
 
     def __str__(self) -> str:
         return self.name or type(self).__name__

@@ -13,6 +13,7 @@ from attrs import evolve, field, frozen
 from eddy.errors import EddyError
 from eddy.sources.base import BATCH, Bad, Piece, Source
 from eddy.sources.isolating import isolated
+from eddy.sources.looking import looked
 from eddy.sources.places import Files
 from eddy.sources.progress import before, known_files, total, worst
 from eddy.sources.text import Format
@@ -21,7 +22,7 @@ from eddy.values.types import column_type
 BLOCK_A_ROW = 64
 """Bytes of a row, about: a block has as many as a batch has rows."""
 LEAST = 1 << 8
-SAMPLE = 1 << 22
+SAMPLE = 1 << 20
 """Bytes from which the types of columns are inferred, where none are given."""
 CONTENT = 500
 """Characters of a bad line that are kept."""
@@ -45,6 +46,8 @@ class LineFiles(Source):
         if self.given is not None:
             return self.given
         names = self.files.names()
+        if not names and self.follow:
+            return None  # it is still to come, and the query says what it is to have
         if not names:
             raise EddyError(
                 f"there is no file {self.files.path}: give its schema too, if it is still to come"
@@ -66,7 +69,7 @@ class LineFiles(Source):
     def read(self, position: Any) -> Iterator[Piece]:
         at = position or {"file": "", "byte": 0, "line": 0}
         while True:
-            names = known_files(self.files, at["file"])
+            names = known_files(self.files, at["file"], self.follow)
             for name in names:
                 start = at if name == at["file"] else {"file": name, "byte": 0, "line": 0}
                 for piece in self._of(start, self.follow and name == names[-1]):
@@ -134,6 +137,9 @@ class LineFiles(Source):
             )
         file.seek(byte)
 
+    def there(self) -> bool:
+        return bool(self.files.names())
+
     def size(self) -> int | None:
         return total(self.files) if self._plain else None
 
@@ -143,7 +149,16 @@ class LineFiles(Source):
     def disorder(self, column: str, kind: pa.DataType) -> int | None:
         if self.follow:
             return None
-        return worst(evolve(self, columns={column: kind}, batch=2**17).read(None), column, kind)
+        return worst(self._alone(column, kind).read(None), column, kind)
+
+    def look(self, column: str, kind: pa.DataType, room: int) -> tuple[int | None, Source]:
+        if self.follow:
+            return None, self
+        return looked(self, self._alone(column, kind), column, kind, room)
+
+    def _alone(self, column: str, kind: pa.DataType) -> LineFiles:
+        """One column, in large pieces."""
+        return evolve(self, columns={column: kind}, batch=2**17)
 
 
 COMPRESSED = (".gz", ".zst", ".zstd")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import glob
 import os
 import re
@@ -10,17 +11,11 @@ from typing import Any, BinaryIO
 from attrs import define, field
 
 from eddy.errors import EddyError
+from eddy.snapshot.remote import file_system, local, scheme_of
 
-_SCHEME = re.compile(r"^([a-zA-Z][a-zA-Z0-9+.-]+)://")
 _MAGIC = re.compile(r"[*?\[]")
 HIDDEN = (".", "_")
 """What names of files begin with that are not data, as everywhere."""
-
-
-def scheme_of(path: str) -> str | None:
-    """The scheme of an address; None for a path of this machine."""
-    found = _SCHEME.match(path)
-    return None if found is None or found[1] == "file" else found[1].lower()
 
 
 @define(eq=False)
@@ -30,13 +25,20 @@ class Files:
     path: str
     endings: tuple[str, ...]
     """Of the files in a folder that count; others are passed over."""
+    single: bool = field(init=False, default=False)
+    """Whether the path is a name as it stands, whatever is in it."""
     _remote: Any = field(init=False, default=None)
 
     def __attrs_post_init__(self) -> None:
-        if self.path.startswith("file://"):
-            self.path = self.path.removeprefix("file://")
+        self.path = local(self.path)
         if scheme_of(self.path) is not None:
-            self._remote, self.path = _remote(self.path)
+            self._remote, self.path = file_system(self.path)
+
+    def only(self, name: str) -> Files:
+        """One of them alone."""
+        made = copy.copy(self)
+        made.path, made.single = name, True
+        return made
 
     @property
     def many(self) -> bool:
@@ -45,6 +47,8 @@ class Files:
 
     def names(self) -> list[str]:
         """The files that there are now."""
+        if self.single:
+            return [self.path]
         try:
             if _MAGIC.search(self.path):
                 found = (
@@ -91,21 +95,3 @@ class Files:
         hidden = any(part.startswith(HIDDEN) and part not in (".", "..") for part in parts)
         known = asked or name.lower().endswith(self.endings)
         return not hidden and known and not (self._remote is None and os.path.isdir(name))
-
-
-def _remote(address: str) -> tuple[Any, str]:
-    """The file system of an address, and the path in it."""
-    try:
-        import fsspec
-    except ImportError as error:
-        raise EddyError(
-            f"{address} needs fsspec, which is not installed: pip install 'eddy-stairs[remote]'"
-        ) from error
-    try:
-        system, path = fsspec.core.url_to_fs(address)
-        return system, str(path) + ("/" if address.endswith("/") and not str(path).endswith("/") else "")
-    except ImportError as error:
-        raise EddyError(f"{address} cannot be read: {error}") from error
-    except ValueError as error:
-        known = ", ".join(sorted(fsspec.available_protocols())[:12])
-        raise EddyError(f"{address}: {error}. fsspec knows {known}, ...") from error

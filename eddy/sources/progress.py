@@ -13,14 +13,15 @@ from eddy.sources.places import Files
 from eddy.values import arrow
 
 
-def known_files(files: Files, last: str) -> list[str]:
-    """The files from ``last`` on, in the order of their names; EddyError if there is none at all, or not that one."""
+def known_files(files: Files, last: str, follow: bool = False) -> list[str]:
+    """The files from ``last`` on, in the order of their names; EddyError if there is none at all, unless it may come
+    later, or not that one."""
     names = files.names()
     if last and last not in names:
         raise EddyError(
             f"{last} is gone, and it is where reading was to go on: put it back, or begin a new checkpoint"
         )
-    if not names and not files.many:
+    if not names and not files.many and not follow:
         raise EddyError(f"there is no file {files.path}")
     return [name for name in names if name >= last]
 
@@ -49,6 +50,9 @@ def worst(pieces: Iterable[Piece], column: str, kind: pa.DataType) -> int | None
         except pa.ArrowException:
             return None
         if not len(times):
+            continue
+        if (newest is None or newest <= times[0]) and (times[1:] >= times[:-1]).all():
+            newest = int(times[-1])
             continue
         highest = np.maximum.accumulate(times)
         if newest is not None:

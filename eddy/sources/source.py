@@ -7,12 +7,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from eddy.checks import flag
+from eddy.connect.address import parsed
 from eddy.errors import EddyError
 from eddy.query.names import nearest
+from eddy.snapshot.remote import scheme_of
 from eddy.sources.base import Source
 from eddy.sources.lines import COMPRESSED, LineFiles
 from eddy.sources.memory import in_memory
-from eddy.sources.places import Files, scheme_of
+from eddy.sources.places import Files
+from eddy.sources.schemes import SCHEMES
 from eddy.sources.stdin import StandardInput
 from eddy.sources.tables import TableFiles
 from eddy.sources.text import LINES
@@ -25,8 +28,6 @@ ENDINGS = {
 }
 """The format of a file by the ending of its name."""
 FORMATS = tuple(dict.fromkeys(ENDINGS.values()))
-LATER = ("kafka", "redis", "nats", "mqtt", "postgresql", "postgres")
-"""Schemes that are known, and of which there is no source yet."""
 
 
 def source(
@@ -39,8 +40,9 @@ def source(
 ) -> Source:
     """A source of rows, for `eddy.run`.
 
-    ``what`` is a path, a pattern such as "clicks/*.parquet", a folder, an address that fsspec knows, or "-" for
-    standard input; or a table of Arrow, a frame of pandas or polars, a dict of columns, or an iterable of any of these.
+    ``what`` is a path, a pattern such as "clicks/*.parquet", a folder, an address that fsspec knows, the address of a
+    server (kafka://localhost:9092/orders; docs/run.md has all of them), or "-" for standard input; or a table of Arrow,
+    a frame of pandas or polars, a dict of columns, or an iterable of any of these.
     The format goes by the ending of the name: Parquet, CSV, JSON lines, Arrow IPC; .gz and .zst of lines. ``schema``
     has the columns and their types, where a file does not say them or what is inferred does not fit; ``time`` names the
     column of the time. With ``follow`` files grow, and folders have more of them later: it never ends.
@@ -53,9 +55,12 @@ def source(
     path = os.fspath(what)
     if path == "-":
         return StandardInput(format or "jsonl", schema, time)
-    scheme = scheme_of(path)
-    if scheme in LATER:
-        raise EddyError(f"{path}: there is no source for {scheme} yet: write one, as docs/extending.md shows")
+    kind = SCHEMES.get(scheme_of(path) or "")
+    if kind is not None:
+        address = parsed(path)
+        made = kind.load(address).open(address, schema=schema, time=time, format=format, follow=follow)
+        assert isinstance(made, Source)
+        return made
     format = format or format_of(path)
     if format not in FORMATS:
         raise EddyError(f"there is no format {format!r}: {nearest(format, dict.fromkeys(FORMATS))}")

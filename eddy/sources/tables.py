@@ -11,6 +11,7 @@ from attrs import evolve, field, frozen
 
 from eddy.errors import EddyError
 from eddy.sources.base import BATCH, Bad, Piece, Source
+from eddy.sources.looking import looked
 from eddy.sources.places import Files
 from eddy.sources.progress import before, known_files, total, worst
 
@@ -33,6 +34,8 @@ class TableFiles(Source):
         if self.given is not None:
             return self.given
         names = self.files.names()
+        if not names and self.follow:
+            return None  # it is still to come, and the query says what it is to have
         if not names:
             raise EddyError(
                 f"there is no file {self.files.path}: give its schema too, if it is still to come"
@@ -55,20 +58,24 @@ class TableFiles(Source):
     def read(self, position: Any) -> Iterator[Piece]:
         at = position or {"file": "", "row": 0}
         while True:
-            for name in known_files(self.files, at["file"]):
-                for piece in self._of(name, at["row"] if name == at["file"] else 0):
+            names = known_files(self.files, at["file"], self.follow)
+            for name in names:
+                start = at["row"] if name == at["file"] else 0
+                for piece in self._of(name, start, self.follow and name == names[-1]):
                     at = piece.position
                     yield piece
             if not self.follow:
                 return
             yield Piece(None, at)
 
-    def _of(self, name: str, start: int) -> Iterator[Piece]:
+    def _of(self, name: str, start: int, growing: bool) -> Iterator[Piece]:
+        """The pieces of a file from a row on. One that is no whole file is bad; or still being written, if it is the
+        last of those that grow in number: then it is waited for."""
         with self.files.open(name) as file:
             try:
                 table = self._opened(name, file)
             except EddyError as error:
-                if not start:
+                if not start and not growing:
                     yield Piece(None, {"file": name, "row": 1, "of": 1}, (Bad(str(error), rows=0),), name)
                 return
             missing = [column for column in self.columns or () if column not in table.schema.names]
@@ -111,6 +118,9 @@ class TableFiles(Source):
                 f"{name} is no whole {kind} file: {str(error).splitlines()[0].rstrip('.')}"
             ) from error
 
+    def there(self) -> bool:
+        return bool(self.files.names())
+
     def size(self) -> int | None:
         return total(self.files)
 
@@ -121,7 +131,16 @@ class TableFiles(Source):
     def disorder(self, column: str, kind: pa.DataType) -> int | None:
         if self.follow:
             return None
-        return worst(evolve(self, columns=(column,), batch=2**17).read(None), column, kind)
+        return worst(self._alone(column, kind).read(None), column, kind)
+
+    def look(self, column: str, kind: pa.DataType, room: int) -> tuple[int | None, Source]:
+        if self.follow:
+            return None, self
+        return looked(self, self._alone(column, kind), column, kind, room)
+
+    def _alone(self, column: str, kind: pa.DataType) -> TableFiles:
+        """One column, in large pieces."""
+        return evolve(self, columns=(column,), batch=2**17)
 
 
 class Parquet:
@@ -145,7 +164,7 @@ class Parquet:
             found = self.file.iter_batches(
                 size, row_groups=groups, columns=None if columns is None else list(columns)
             )
-            yield from _behind(found, skip)
+            yield from behind(found, skip)
 
 
 class Ipc:
@@ -167,12 +186,12 @@ class Ipc:
         if self.file is not None:
             whole = (self.file.get_batch(i) for i in range(self.file.num_record_batches))
         chosen = (batch if columns is None else batch.select(list(columns)) for batch in whole)
-        for batch in _behind(chosen, start):
+        for batch in behind(chosen, start):
             for first in range(0, batch.num_rows, size):
                 yield batch.slice(first, size)
 
 
-def _behind(batches: Iterator[pa.RecordBatch], skip: int) -> Iterator[pa.RecordBatch]:
+def behind(batches: Iterator[pa.RecordBatch], skip: int) -> Iterator[pa.RecordBatch]:
     """The rows behind the first ``skip`` ones."""
     for batch in batches:
         if skip < batch.num_rows:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import io
+import contextlib
 import re
 from collections.abc import Callable
+from itertools import islice
 from typing import Any, Protocol
 
 import pyarrow as pa
 
 from eddy.errors import EddyError
+from eddy.sources.clocks import ZONED, as_texts, is_timestamp, timed
+from eddy.sources.written import is_written, with_values
 
 _EMPTY = [""]
 """What is NULL in CSV: a field with nothing in it, and no quotes."""
+_TIME = r"^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d(:?\d\d)?)?)?$"
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -56,7 +60,7 @@ class Csv:
         if not sample.strip():
             raise EddyError(f"{name} is empty: a CSV file has a first line with the names of its columns")
         try:
-            return _usable(self.table(sample, None, {}).schema)
+            return _usable(_with_units(self.table(sample, None, {})).schema)
         except pa.ArrowException as error:
             raise EddyError(
                 f"{name}: {_first(error)}; give its schema, as in schema={{'ts': 'timestamp'}}"
@@ -67,7 +71,7 @@ class Csv:
         import pyarrow.csv as pac
 
         return pac.read_csv(
-            io.BytesIO(block),
+            pa.BufferReader(block),
             pac.ReadOptions(use_threads=False, block_size=max(len(block) + 1, 1 << 10), column_names=names),
             pac.ParseOptions(delimiter=self.delimiter, invalid_row_handler=_skip if names is None else None),
             pac.ConvertOptions(
@@ -84,8 +88,13 @@ class CsvReader:
     """Reads blocks of one CSV file."""
 
     def __init__(self, format: Csv, columns: dict[str, pa.DataType]) -> None:
-        self.format, self.columns = format, columns
+        self.written = {name: kind for name, kind in columns.items() if isinstance(kind, pa.UuidType)}
+        self.format, self.columns = format, columns | dict.fromkeys(self.written, pa.string())
         self.names: list[str] = []
+        self.texts = as_texts(self.columns)
+        self.zoned = any(is_timestamp(kind) and kind.tz is not None for kind in columns.values())
+        self.local = False
+        """Whether times had no zone where their columns have one: then they are read as texts."""
 
     def begin(self, header: bytes) -> str | None:
         header = header.removeprefix(_BOM)
@@ -96,10 +105,20 @@ class CsvReader:
         return next((name for name in self.columns if name not in self.names), None)
 
     def read(self, block: bytes, lines: int) -> pa.RecordBatch | Exception:
+        if not self.local:
+            try:
+                found = _one(self.format.table(block, self.names, self.columns), lines)
+                return with_values(found, self.written)
+            except pa.ArrowException as error:
+                if not self.zoned:
+                    return error
         try:
-            return _one(self.format.table(block, self.names, self.columns), lines)
-        except pa.ArrowException as error:
+            found = _one(timed(self.format.table(block, self.names, self.texts), self.columns), lines)
+            found = with_values(found, self.written)
+        except (pa.ArrowException, ValueError) as error:
             return error
+        self.local = True
+        return found
 
     def reason(self, error: Exception) -> str:
         text = re.sub(r"^Row #\d+: ", "", _first(error).removeprefix("CSV parse error: "))
@@ -107,6 +126,11 @@ class CsvReader:
         if found:
             told = re.sub(
                 r"CSV conversion error to (.*): invalid value (.*)", r"\2 does not fit \1", found[2]
+            )
+            told = re.sub(
+                r"CSV conversion error to (.*): expected no zone offset in (.*)",
+                r"\2 does not fit \1, which has no zone",
+                told,
             )
             return f"column {self.names[int(found[1])]}: {told}"
         count = re.match(r"Expected \d+ columns, got \d+", text)
@@ -126,14 +150,21 @@ class JsonLines:
 
         if not sample.strip():
             raise EddyError(f"{name} is empty: give its schema, as in schema={{'ts': 'timestamp'}}")
-        lines = [line for line in sample.splitlines(keepends=True) if line.strip()]
-        for count in (len(lines), 100, 1):
+        for count in (None, 100, 1):
             try:
-                table = paj.read_json(
-                    io.BytesIO(b"".join(lines[:count])),
-                    paj.ReadOptions(use_threads=False, block_size=1 << 26),
+                some = sample
+                if count is not None:
+                    lines = (line for line in sample.splitlines(keepends=True) if line.strip())
+                    some = b"".join(islice(lines, count))
+                options = paj.ReadOptions(use_threads=False, block_size=max(len(some) + 1, 1 << 10))
+                read = paj.read_json(pa.BufferReader(some), options)
+                texts = [one.with_type(pa.string()) for one in read.schema if _may_be_time(one.type)]
+                parsing = paj.ParseOptions(
+                    explicit_schema=pa.schema(texts), unexpected_field_behavior="ignore"
                 )
-                return _usable(table.schema)
+                return _usable(
+                    _with_times(read, paj.read_json(pa.BufferReader(some), options, parsing)).schema
+                )
             except pa.ArrowException as error:
                 last = error
         raise EddyError(f"{name}: {_first(last)}; a file of JSON lines has one object in a line") from last
@@ -145,8 +176,17 @@ class JsonReader:
     def __init__(self, columns: dict[str, pa.DataType]) -> None:
         import pyarrow.json as paj
 
-        self.schema = pa.schema(list(columns.items()))
-        self.options = paj.ParseOptions(explicit_schema=self.schema, unexpected_field_behavior="ignore")
+        self.columns = columns
+        self.written = {name: kind for name, kind in columns.items() if is_written(kind)}
+        """Columns whose values are texts."""
+        numbers = as_texts(columns)
+        texts = numbers | dict.fromkeys(self.written, pa.string())
+        self.options, self.numbers = (
+            paj.ParseOptions(
+                explicit_schema=pa.schema(list(kinds.items())), unexpected_field_behavior="ignore"
+            )
+            for kinds in (texts, numbers)
+        )
         self.read_json, self.reading = paj.read_json, paj.ReadOptions
 
     def begin(self, header: bytes) -> str | None:
@@ -157,15 +197,30 @@ class JsonReader:
             if not block.isascii():
                 block.decode("utf-8")
             options = self.reading(use_threads=False, block_size=max(len(block) + 1, 1 << 10))
-            table = self.read_json(io.BytesIO(block), options, self.options)
-            return _one(table.select(self.schema.names), lines)
-        except (pa.ArrowException, UnicodeDecodeError) as error:
+            table = self.read_json(pa.BufferReader(block), options, self.options)
+            found = _one(timed(table.select(list(self.columns)), self.columns), lines)
+            return with_values(found, self.written)
+        except UnicodeDecodeError as error:
             return error
+        except (pa.ArrowException, ValueError) as error:
+            return self._of_numbers(block, lines) or error
+
+    def _of_numbers(self, block: bytes, lines: int) -> pa.RecordBatch | None:
+        """The rows, if dates and times are numbers in them: days, or parts of a day."""
+        if not self.written:
+            return None
+        try:
+            options = self.reading(use_threads=False, block_size=max(len(block) + 1, 1 << 10))
+            table = self.read_json(pa.BufferReader(block), options, self.numbers)
+            found = _one(timed(table.select(list(self.columns)), self.columns), lines)
+        except (pa.ArrowException, ValueError):
+            return None
+        return None if isinstance(found, Exception) else found
 
     def reason(self, error: Exception) -> str:
         if isinstance(error, UnicodeDecodeError):
             return "not UTF-8"
-        text = re.sub(r" in row \d+$", "", _first(error).removeprefix("JSON parse error: ").rstrip("."))
+        text = re.sub(r"\.? in row \d+$", "", _first(error).removeprefix("JSON parse error: ").rstrip("."))
         found = re.match(r"Column\(/?(.*?)\) changed from (\w+) to (\w+)", text)
         if found:
             return (
@@ -191,6 +246,36 @@ def _one(table: pa.Table, lines: int) -> pa.RecordBatch | Exception:
 def _skip(row: Any) -> str:
     """A bad line says nothing of types."""
     return "skip"
+
+
+def _with_units(table: pa.Table) -> pa.Table:
+    """Whoever sees a fraction of a second takes it for nanoseconds: microseconds, where no more digits are used."""
+    for place, one in enumerate(table.schema):
+        if pa.types.is_timestamp(one.type) and one.type.unit == "ns":
+            kind = pa.timestamp("us", one.type.tz)
+            with contextlib.suppress(pa.ArrowInvalid):
+                table = table.set_column(place, one.name, table.column(place).cast(kind))
+    return table
+
+
+def _may_be_time(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_timestamp(kind))
+
+
+def _with_times(table: pa.Table, texts: pa.Table) -> pa.Table:
+    """Texts of JSON that are times, all of them, become such: with a zone where they say one, as in CSV."""
+    import pyarrow.compute as pc
+
+    for name in texts.column_names:
+        column = texts.column(name)
+        place = table.schema.get_field_index(name)
+        if column.null_count < len(column) and pc.all(pc.match_substring_regex(column, _TIME)).as_py():
+            zoned = pc.all(pc.match_substring_regex(column, ZONED)).as_py()
+            for unit in ("ns", "us"):  # microseconds, where these are enough
+                with contextlib.suppress(pa.ArrowInvalid):
+                    found = column.cast(pa.timestamp(unit, "UTC" if zoned else None))
+                    table = table.set_column(place, name, found)
+    return table
 
 
 def _usable(schema: pa.Schema) -> pa.Schema:

@@ -34,19 +34,24 @@ def test_what_is_not_committed_is_taken_back(name, tmp_path):
     first.open(SCHEMA, None)
     first.write(rows(1, 2))
     kept = first.prepare()
+    first.secure(kept)
     first.commit(kept)
     first.write(rows(3))
-    prepared = first.prepare()  # the process dies before the commit, and the token was not kept either
+    prepared = first.prepare()
+    first.secure(prepared)  # the process dies before the commit, and the token was not kept either
     second = eddy.sink(where)
     second.open(SCHEMA, json.loads(json.dumps(kept)))
     second.write(rows(4))
-    last = second.prepare()  # dies before the commit, and the token was kept
+    last = second.prepare()
+    second.secure(last)  # dies before the commit, and the token was kept
     assert last == prepared or name.endswith(("csv", "jsonl"))
     third = eddy.sink(where)
     third.open(SCHEMA, last)
     third.commit(last)
     third.write(rows(5))
-    third.commit(third.prepare())
+    ended = third.prepare()
+    third.secure(ended)
+    third.commit(ended)
     third.close()
     assert numbers(where) == [1, 2, 4, 5]
     fourth = eddy.sink(where)  # it was over, and its end is repeated
@@ -126,6 +131,27 @@ def test_standard_output(format):
         assert out.getvalue().startswith(wanted)
 
 
+def test_chunks_without_rows_are_written_as_nothing():
+    """pyarrow writes the header again for such a chunk, or what stands in its memory."""
+    from eddy.sinks.formats import csv_bytes
+
+    some = rows(1, 2)
+    table = pa.concat_tables([some.slice(0, 0), some.slice(0, 1), some.slice(1, 0), some.slice(1, 1)])
+    assert csv_bytes(table, False) == b"1,1,1\n2,2,2\n"
+    assert csv_bytes(table, True) == b'"a","b","c"\n1,1,1\n2,2,2\n'
+    assert csv_bytes(table.slice(0, 0), False) == b""
+
+
+def test_changes_of_groups_are_written_as_csv(tmp_path):
+    """Their tables have chunks without rows."""
+    orders = pa.table({"ts": [1, 2, 3], "k": ["a", "b", "a"]})
+    query = "SELECT k, COUNT(*) AS n FROM orders [ROWS 9] GROUP BY k"
+    eddy.run(query, {"orders": orders}, tmp_path / "out.csv", batch=2)
+    lines = (tmp_path / "out.csv").read_text().splitlines()
+    assert lines[0] == '"k","n","sign"'
+    assert sorted(lines[1:]) == ['"a",1,-1', '"a",1,1', '"a",2,1', '"b",1,1']
+
+
 def test_json_has_every_type():
     """What Python's json reads is what was there; what it has no number for is null."""
     import datetime
@@ -157,6 +183,71 @@ def test_json_has_every_type():
         },
         {"i": None, "f": None, "s": "z\u00e9\n\x01", "t": None, "z": None, "b": None},
     ]
+
+
+@pytest.mark.parametrize("ending", [".jsonl", ".csv"])
+def test_bytes_are_written_as_the_text_that_they_are(ending, tmp_path):
+    """And read again as what they were; such as are no text are refused, in a line that says what can hold them."""
+    query, out = "SELECT ts AS ts, b AS b, u AS u FROM t [ROWS 1]", f"{tmp_path}/out{ending}"
+    columns = {"ts": "int64", "b": "binary", "u": "uuid"}
+    table = pa.table(
+        {"ts": [1, 2], "b": [b"ab \"'", None], "u": pa.array([bytes(range(16)), None], pa.uuid())}
+    )
+    eddy.run(query, {"t": table}, out)
+    back = eddy.run(query, {"t": eddy.source(out, schema=columns)}, bad="error").to_arrow()
+    assert back.to_pylist() == table.to_pylist()
+    wrong = table.set_column(1, "b", pa.array([b"\xff", None]))
+    with pytest.raises(eddy.EddyError, match=r"bytes that are no text .* write Parquet or Arrow"):
+        eddy.run(query, {"t": wrong}, out)
+
+
+def test_values_that_are_texts_in_json_come_back(tmp_path):
+    """Dates, times, durations, UUIDs and bytes of a fixed size; of others it is told why."""
+    import datetime
+
+    table = pa.table(
+        {
+            "ts": [1, 2],
+            "d": pa.array([datetime.date(2024, 1, 2), None]),
+            "t": pa.array([datetime.time(1, 2, 3, 4), None], pa.time64("us")),
+            "l": pa.array([1500, None], pa.duration("us")),
+            "u": pa.array([bytes(range(16)), None], pa.uuid()),
+            "f": pa.array([b"ab", None], pa.binary(2)),
+        }
+    )
+    out, query = (
+        tmp_path / "out.jsonl",
+        "SELECT ts AS ts, d AS d, t AS t, l AS l, u AS u, f AS f FROM s [ROWS 1]",
+    )
+    eddy.run(query, {"s": table}, out)
+    out.write_text(
+        out.read_text() + '{"ts": 3, "u": "0102"}\n{"ts": 4, "d": "2024-13-01"}\n{"ts": 5, "f": "a"}\n'
+    )
+    back = eddy.run(query, {"s": eddy.source(out, schema=table.schema)})
+    assert back.to_arrow().to_pylist() == table.to_pylist() and back.bad == {"s": 3}
+    told = [
+        "column u: '0102' does not fit",
+        "column d: '2024-13-01' does not fit",
+        "column f: 'a' does not fit",
+    ]
+    for one, line in zip(told, back.letters, strict=True):
+        assert one in line
+    out.write_text('{"ts": 1, "d": 1}\n{"ts": 2, "d": "1970-01-03"}\n{"ts": 3}\n')
+    dates = eddy.run(
+        "SELECT d AS d FROM s [ROWS 1]", {"s": eddy.source(out, schema={"ts": "int64", "d": "date"})}
+    )
+    assert dates.to_arrow().column("d").to_pylist() == [
+        datetime.date(1970, 1, 2),
+        datetime.date(1970, 1, 3),
+        None,
+    ]
+
+
+def test_what_is_nested_is_json_in_csv(tmp_path):
+    """CSV has no form of its own for it."""
+    table = pa.table({"ts": [1, 2], "l": [[1, 2], None]})
+    eddy.run("SELECT ts AS ts, l AS l FROM t [ROWS 1]", {"t": table}, tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_text() == '"ts","l"\n1,"[1, 2]"\n2,\n'
 
 
 @pytest.mark.parametrize(
