@@ -6,12 +6,12 @@ them under other numbers where some were ruled out, or have left their windows a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pyarrow as pa
-from attrs import frozen
 from numpy.typing import NDArray
 
 from eddy.attachments.kept import Kept
@@ -19,6 +19,7 @@ from eddy.errors import EddyError
 from eddy.query.windows import uses_time
 from eddy.results.result import to_arrow
 from eddy.snapshot.format import SnapshotFile, Table, damaged
+from eddy.snapshot.numbering import Numbering
 from eddy.snapshot.rows import PIECE
 from eddy.state import EngineState
 from eddy.store.payload import Payload
@@ -32,8 +33,9 @@ if TYPE_CHECKING:
 
 FORMAT = 3
 """A file that holds attachments: a library that knows nothing of them would lose their rows."""
-TABLES = 4
-"""Of each attachment: rows, times of live ones, what is known of composites, and of rows."""
+TABLES, OF_ROWS = 4, (0, 1)
+"""Of each attachment: rows, times of live ones, what is known of composites, and of rows. Those that only grow."""
+TIMES = pa.schema([pa.field("time", pa.int64())])
 
 Int64s = NDArray[np.int64]
 
@@ -47,12 +49,13 @@ def describe(state: EngineState) -> dict[str, Any] | None:
         "lows": lowwater.lows.tolist(),
         "nexts": lowwater.counts.tolist(),
         "changes": _output(state).changes,
+        "standing": state.options.query.in_order,
     }
 
 
 def many(saved: dict[str, Any] | None) -> int:
     """How many tables a file has of them."""
-    return 0 if saved is None else TABLES * len(saved["lows"])
+    return 0 if saved is None else TABLES * len(saved["lows"]) + bool(saved.get("standing"))
 
 
 def loaded(saved: dict[str, Any] | None, state: EngineState, first_row: int) -> bool:
@@ -71,32 +74,6 @@ def _output(state: EngineState) -> AttachedOutput:
 
 
 # -- numbers -----------------------------------------------------------------------------------------------------------
-
-
-@frozen(eq=False)
-class Numbering:
-    """The rows of a stream that are held, by their numbers in the store and in the stream."""
-
-    first: int
-    """The first of them in the store."""
-    numbers: Int64s
-    """Of each its number in the stream."""
-    stop: int
-    """The number in the stream of the row that is to come."""
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether both numbers are the same."""
-        return np.array_equal(self.numbers, np.arange(self.first, self.stop))
-
-    def in_stream(self, rows: Int64s) -> Int64s:
-        """Numbers in the stream of rows by those in the store; -1 stays, and what is not held is the first that is."""
-        every = np.append(self.numbers, self.stop)
-        return np.where(rows < 0, -1, every[np.clip(rows - self.first, 0, len(self.numbers))])
-
-    def in_store(self, rows: Int64s) -> Int64s:
-        """The other way round. A row that is not held is the next one that is."""
-        return np.where(rows < 0, -1, self.first + np.searchsorted(self.numbers, rows))
 
 
 def _core_numberings(state: EngineState) -> list[Numbering]:
@@ -126,6 +103,15 @@ def _bounds(births: Int64s, numberings: Sequence[Numbering], translate: str) -> 
 # -- saving ------------------------------------------------------------------------------------------------------------
 
 
+def first_held(state: EngineState) -> list[int]:
+    """Of each attached stream the number of the first row that a snapshot needs."""
+    attached = state.attached
+    if attached is None:
+        return []
+    numbers = attached.row_numbers
+    return [numbers.number_of(s, first) for s, first in enumerate(_output(state).needed())]
+
+
 def tables(state: EngineState) -> list[Table]:
     """For each attachment its rows, the times of the live ones, and what its stage knows of composites and rows."""
     attached = state.attached
@@ -137,48 +123,78 @@ def tables(state: EngineState) -> list[Table]:
     every = [*_core_numberings(state), *held]
     for number, (stream, stage) in enumerate(zip(attached.streams, output.stages, strict=True)):
         kept = stage.kept(firsts[number])
+        lasting = held[number]
+        first = int(lasting.numbers[0]) if len(lasting.numbers) else lasting.stop
+        found.append((schema_of(stream), rows_of(attached, number, first, lasting.stop)))
         timed = uses_time(state.options.query.streams[stream.name].window)
-        times = attached.lowwater.times(number) if timed else np.empty(0, np.int64)
-        found.append((_schema(stream), _rows(stream, held[number])))
-        found.append(_longs(["time"], times.reshape(-1, 1)))
-        rows = [numbering.in_stream(kept.rows[:, s]) for s, numbering in enumerate(every)]
-        chosen, births = held[number].in_stream(kept.chosen), _bounds(kept.births, held, "in_stream")
-        right = _bounds(kept.right_births, held, "in_stream")
-        composites = np.column_stack((*rows, kept.partners, chosen, births))
-        found.append(_longs(_composite_columns(state, births.shape[1]), composites))
-        found.append(_longs(_row_columns(births.shape[1]), np.column_stack((kept.right_partners, right))))
+        low, stop = int(attached.lowwater.lows[number]), lasting.stop
+        found.append((TIMES, times_of(attached, number, low if timed else stop, stop)))
+        width = kept.births.shape[1]
+        composites, right = (partial(told, kept, every, held, number) for told in (_composites, _right))
+        found.append(_longs(_composite_columns(state, width), composites))
+        found.append(_longs(_row_columns(width), right))
+    standing = None if output.groups is None else output.groups.standing()
+    if standing is not None:
+        rows = np.column_stack([numbering.in_stream(standing[:, s]) for s, numbering in enumerate(every)])
+        found.append(_longs(_row_names(state), lambda: rows))
     return found
 
 
+def _composites(kept: Kept, every: Sequence[Numbering], held: Sequence[Numbering], number: int) -> Int64s:
+    """What a stage knows of composites, in the numbers of the streams. It is copied already, so this may be done when
+    the engine has gone on."""
+    rows = [numbering.in_stream(kept.rows[:, s]) for s, numbering in enumerate(every)]
+    births = _bounds(kept.births, held, "in_stream")
+    return np.column_stack((*rows, kept.partners, held[number].in_stream(kept.chosen), births))
+
+
+def _right(kept: Kept, every: Sequence[Numbering], held: Sequence[Numbering], number: int) -> Int64s:
+    """The same of rows of its stream."""
+    return np.column_stack((kept.right_partners, _bounds(kept.right_births, held, "in_stream")))
+
+
 def _composite_columns(state: EngineState, births: int) -> list[str]:
-    rows = [f"row {name}" for name in state.options.query.names]
-    return [*rows, "partners", "chosen", *(f"birth {i}" for i in range(births))]
+    return [*_row_names(state), "partners", "chosen", *(f"birth {i}" for i in range(births))]
+
+
+def _row_names(state: EngineState) -> list[str]:
+    return [f"row {name}" for name in state.options.query.names]
 
 
 def _row_columns(births: int) -> list[str]:
     return ["partners", *(f"birth {i}" for i in range(births))]
 
 
-def _schema(stream: AttachedStream) -> pa.Schema:
+def schema_of(stream: AttachedStream) -> pa.Schema:
     values = [pa.field(f"value {name}", kind.arrow) for name, kind in stream.payload.columns.items()]
     return pa.schema([pa.field("row", pa.int64()), *values])
 
 
-def _rows(stream: AttachedStream, held: Numbering) -> Iterator[pa.RecordBatch]:
-    schema, payload = _schema(stream), stream.payload
-    for start in range(0, len(held.numbers), PIECE):
-        numbers = held.numbers[start : start + PIECE]
-        rows = np.arange(held.first + start, held.first + start + len(numbers))
+def rows_of(attached: AttachedStreams, number: int, first: int, stop: int) -> Iterator[pa.RecordBatch]:
+    """The rows of an attached stream with these numbers, as far as they are stored."""
+    stream = attached.streams[number]
+    schema, payload = schema_of(stream), stream.payload
+    own, numbers = attached.row_numbers.stored(number, first, stop)
+    for start in range(0, len(numbers), PIECE):
+        some = numbers[start : start + PIECE]
+        rows = np.arange(own + start, own + start + len(some))
         arrays = [to_arrow(payload.take(name, rows), kind) for name, kind in payload.columns.items()]
-        whole = pa.Table.from_arrays([arrow.from_numpy(numbers, None, pa.int64()), *arrays], schema=schema)
+        whole = pa.Table.from_arrays([arrow.from_numpy(some, None, pa.int64()), *arrays], schema=schema)
         yield from whole.to_batches()
 
 
-def _longs(names: Sequence[str], values: Int64s) -> Table:
+def times_of(attached: AttachedStreams, number: int, first: int, stop: int) -> Iterator[pa.RecordBatch]:
+    """The times of live rows of an attached stream."""
+    times = attached.lowwater.times(number, first, stop - first)
+    yield from _longs(["time"], lambda: times.reshape(-1, 1))[1]
+
+
+def _longs(names: Sequence[str], found: Callable[[], Int64s]) -> Table:
     """A table of whole numbers, with these columns."""
     schema = pa.schema([pa.field(name, pa.int64()) for name in names])
 
     def pieces() -> Iterator[pa.RecordBatch]:
+        values = found()
         for start in range(0, len(values), PIECE):
             piece = values[start : start + PIECE]
             columns = [arrow.from_numpy(np.ascontiguousarray(column), None, pa.int64()) for column in piece.T]
@@ -233,14 +249,18 @@ def restore(state: EngineState, saved: dict[str, Any] | None, file: SnapshotFile
         attached.coming = attached.nothing()
         kept = _kept(state, held, file, first)
         firsts = [numbering.first for numbering in held]
-    _output(state).restore_stages(kept, firsts, state.streams, state.fetch)
+        standing = None
+        if state.options.query.in_order:
+            every = [*_core_numberings(state), *held]
+            standing = _in_store(every, _read(file, first + TABLES * len(held), _row_names(state)), file)
+    _output(state).restore_stages(kept, firsts, standing, state.streams, state.fetch)
 
 
 def _bring(
     state: EngineState, stream: AttachedStream, low: int, stop: int, file: SnapshotFile, table: int
 ) -> Numbering:
     """Store the rows of a stream, so that its first live row has the same number in the stream and in the store."""
-    batches = list(file.batches(table, _schema(stream)))
+    batches = list(file.batches(table, schema_of(stream)))
     numbers = np.concatenate([np.empty(0, np.int64), *(_column(batch, "row") for batch in batches)])
     bounds = np.concatenate(([state.first_row - 1], numbers, [stop]))
     if not state.first_row <= low <= stop or (np.diff(bounds) <= 0).any():
@@ -271,11 +291,7 @@ def _kept(state: EngineState, held: list[Numbering], file: SnapshotFile, first: 
         right = _read(file, table + 3, _row_columns(width))
         if len(right) not in (0, len(held[number].numbers)):
             raise damaged(file.path, f"it tells of {len(right)} rows of an attached stream")
-        rows = np.empty((len(composites), n), np.int64)
-        for s, numbering in enumerate(every):
-            rows[:, s] = numbering.in_store(composites[:, s])
-            if not np.array_equal(numbering.in_stream(rows[:, s]), composites[:, s]):
-                raise damaged(file.path, "a composite has rows that are not there")
+        rows = _in_store(every, composites[:, :n], file)
         found.append(
             Kept(
                 rows,
@@ -287,6 +303,16 @@ def _kept(state: EngineState, held: list[Numbering], file: SnapshotFile, first: 
             )
         )
     return found
+
+
+def _in_store(every: Sequence[Numbering], composites: Int64s, file: SnapshotFile) -> Int64s:
+    """Composites by the numbers that their rows have in the store."""
+    rows = np.empty(composites.shape, np.int64)
+    for s, numbering in enumerate(every):
+        rows[:, s] = numbering.in_store(composites[:, s])
+        if not np.array_equal(numbering.in_stream(rows[:, s]), composites[:, s]):
+            raise damaged(file.path, "a composite has rows that are not there")
+    return rows
 
 
 def _read(file: SnapshotFile, table: int, names: list[str]) -> Int64s:

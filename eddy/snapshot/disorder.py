@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
 from eddy.reorder.buffer import ReorderBuffer, merged_in_arrival
 from eddy.reorder.disorder import Disorder
+from eddy.reorder.runs import Run
 from eddy.reorder.watermark import Watermarks
 from eddy.snapshot.format import SnapshotFile, Table
+from eddy.snapshot.rows import PIECE
 from eddy.state import EngineState
 
 FORMAT = 2
@@ -39,15 +43,26 @@ def allowed(saved: dict[str, Any] | None) -> Disorder | None:
 
 
 def tables(buffer: ReorderBuffer | None) -> list[Table]:
-    """The rows that wait, a table for each stream that is not static, and then the late rows that are kept."""
+    """The rows that wait, a table for each stream that is not static, and then the late rows that are kept.
+
+    What waits is never changed, so whoever writes the tables may put them in order later.
+    """
     if buffer is None:
         return []
-    waiting = [buffer.table(number, runs.whole()) for number, runs in buffer.waiting.items()]
-    kept = [
-        buffer.table(number, merged_in_arrival(buffer.kept[number]) if number in buffer.kept else None)
-        for number in buffer.waiting
-    ]
-    return [(table.schema, table.to_batches(max_chunksize=1 << 16)) for table in (*waiting, *kept)]
+    waiting = [_later(buffer, number, runs.whole) for number, runs in buffer.waiting.items()]
+    late = [_later(buffer, n, partial(_kept, list(buffer.kept.get(n, ())))) for n in buffer.waiting]
+    return [*waiting, *late]
+
+
+def _later(buffer: ReorderBuffer, number: int, whole: Callable[[], Run | None]) -> Table:
+    def pieces() -> Iterator[pa.RecordBatch]:
+        yield from buffer.table(number, whole()).to_batches(max_chunksize=PIECE)
+
+    return buffer.table(number, None).schema, pieces()
+
+
+def _kept(runs: list[Run]) -> Run | None:
+    return merged_in_arrival(runs) if runs else None
 
 
 def restore(state: EngineState, saved: dict[str, Any] | None, file: SnapshotFile, first: int) -> None:

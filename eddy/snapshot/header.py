@@ -15,6 +15,7 @@ BEFORE: dict[str, Any] = {
     "options": {},
     "disorder": None,
     "attached": None,
+    "metadata": None,
 }
 """Of files from before these were saved."""
 
@@ -59,6 +60,8 @@ class Saved:
     """The reorder buffer, if there is one: see `disorder`."""
     attached: dict[str, Any] | None = field(validator=validators.optional(_dict))
     """What is attached to the streams, if anything is: see `attached`."""
+    metadata: Any
+    """What the user gave beside it."""
 
 
 def was_auto(header: dict[str, Any]) -> bool:

@@ -44,52 +44,62 @@ def schema_of(query: Query, stream: StoredStream) -> pa.Schema:
     )
 
 
-def batches_of(state: EngineState, stream: StoredStream) -> Iterator[pa.RecordBatch]:
-    """The live rows of a stream, PIECE at a time."""
+def batches_of(
+    state: EngineState, stream: StoredStream, first: int | None = None, stop: int | None = None
+) -> Iterator[pa.RecordBatch]:
+    """The live rows of a stream, PIECE at a time; those from ``first`` to ``stop`` only, if these are given."""
     query, lowwater, number = state.query, state.lowwater, stream.number
     schema = schema_of(query, stream)
     members = {c.members[stream.name]: c.index for c in query.key_classes if stream.name in c.members}
-    low, stop = int(lowwater.lows[number]), int(lowwater.counts[number])
-    times = lowwater.times(number) if uses_time(query.streams[stream.name].window) else np.empty(0, np.int64)
-    stored, own = state.row_numbers.live(number), int(state.row_numbers.lows[number])
+    low, next_row = int(lowwater.lows[number]), int(lowwater.counts[number])
+    first, stop = low if first is None else max(first, low), next_row if stop is None else stop
+    timed = uses_time(query.streams[stream.name].window)
+    thin = state.row_numbers.is_thin(number)
 
-    def array(name: str, first: int, n: int) -> Any:
-        what, _, column = name.partition(" ")
-        if what == "value":
-            rows = np.arange(first, first + n)
-            return to_arrow(stream.payload.take(column, rows), stream.payload.columns[column])
-        if what == "kept":
-            return arrow.from_numpy(stream.kept(first, n).view(np.bool_), None, pa.bool_())
-        if what == "key":
-            return arrow.from_numpy(stream.stored_keys(members[column], first, n), None, pa.int64())
-        return arrow.from_numpy(times[first - low : first - low + n], None, pa.int64())
+    def stored(own: int, n: int) -> dict[str, Any]:
+        """The columns of n rows that are stored, from ``own`` on in the store."""
+        payload, found = stream.payload, dict[str, Any]()
+        names = list(payload.columns)
+        taken = payload.take_all(names, np.arange(own, own + n))  # one call: who copies often waits but once
+        for name, column in zip(names, taken, strict=True):
+            found[f"value {name}"] = to_arrow(column, payload.columns[name])
+        found["kept"] = arrow.from_numpy(stream.kept(own, n).view(np.bool_), None, pa.bool_())
+        for name in schema.names:
+            if name.startswith("key "):
+                keys = stream.stored_keys(members[name.removeprefix("key ")], own, n)
+                found[name] = arrow.from_numpy(keys, None, pa.int64())
+        return found
 
-    def thinned(name: str, first: int, n: int) -> Any:
-        """An array where only some rows are stored: of the others there is their time, and that they are not kept."""
-        assert stored is not None
-        clock = query.streams[stream.name].time
-        if name == "time":
-            return array(name, first, n)
-        if name == f"value {clock}" and len(times):
-            factor = query.time_of(stream.name, np.ones(1, np.int64))
-            kind, values = stream.payload.columns[str(clock)], times[first - low : first - low + n] // factor
-            return to_arrow(Column(values.astype(kind.dtype)), kind)
-        start, stop = np.searchsorted(stored, (first, first + n)).tolist()
-        places = np.full(n, -1)
-        places[stored[start:stop] - first] = np.arange(stop - start)
-        spread = array(name, own + start, stop - start).take(pa.array(places, mask=places < 0))
-        return spread.fill_null(False) if name == "kept" else spread
+    def columns(first: int, n: int) -> dict[str, Any]:
+        """All columns of these rows. Of rows that are not stored there is their time, and that they are not kept."""
+        if thin:
+            own, numbers = state.row_numbers.stored(number, first, first + n)
+            places = np.full(n, -1)
+            places[numbers - first] = np.arange(len(numbers))
+            where = pa.array(places, mask=places < 0)
+            found = {name: array.take(where) for name, array in stored(own, len(numbers)).items()}
+            found["kept"] = found["kept"].fill_null(False)
+        else:
+            found = stored(first, n)
+        if timed:
+            clock, times = str(query.streams[stream.name].time), lowwater.times(number, first, n)
+            if f"value {clock}" not in found:
+                found["time"] = arrow.from_numpy(times, None, pa.int64())
+            elif thin:
+                kind, factor = stream.payload.columns[clock], query.time_of(stream.name, np.ones(1, np.int64))
+                found[f"value {clock}"] = to_arrow(Column((times // factor).astype(kind.dtype)), kind)
+        return found
 
     def cut(first: int, n: int) -> Iterator[pa.RecordBatch]:
-        arrays = [(array if stored is None else thinned)(name, first, n) for name in schema.names]
-        if any(isinstance(column, pa.ChunkedArray) for column in arrays):  # too much text for one
+        found = columns(first, n)
+        if any(isinstance(column, pa.ChunkedArray) for column in found.values()):  # too much text for one
             yield from cut(first, n // 2)
             yield from cut(first + n // 2, n - n // 2)
         else:
-            yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+            yield pa.RecordBatch.from_arrays([found[name] for name in schema.names], schema=schema)
 
-    for first in range(low, stop, PIECE):
-        yield from cut(first, min(PIECE, stop - first))
+    for start in range(first, stop, PIECE):
+        yield from cut(start, min(PIECE, stop - start))
 
 
 def append(

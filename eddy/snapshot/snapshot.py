@@ -20,8 +20,10 @@ from eddy.query.query import Query
 from eddy.query.windows import uses_time
 from eddy.router.executor import PlanExecutor
 from eddy.snapshot import attached, disorder
-from eddy.snapshot.format import Path, SnapshotFile, Table, damaged, opened, write
+from eddy.snapshot.format import SnapshotFile, Table, damaged, opened, write
 from eddy.snapshot.header import BEFORE, OPTIONS, POLICIES, Saved, was_auto
+from eddy.snapshot.metadata import check_metadata
+from eddy.snapshot.place import Path, Place
 from eddy.snapshot.policy import is_auto, made_again, saved_options
 from eddy.snapshot.query import arranged, check_same, describe, rebuilt
 from eddy.snapshot.rows import append, batches_of, schema_of
@@ -35,8 +37,22 @@ Make = Callable[[Query, dict[str, Any], bool, int], EngineState]
 """Makes an empty state: of a query, under options, whether the plan is the user's own, with this first row."""
 
 
-def save(state: EngineState, path: Path) -> None:
+def save(state: EngineState, path: Path, metadata: Any = None) -> None:
     """Write a snapshot of the engine, which must not be in the middle of a push."""
+    check_metadata(metadata)
+    if isinstance(path, Place):
+        path.save(state, metadata)
+        return
+    version, saved = header_of(state, metadata)
+    tables: list[Table] = [
+        (schema_of(state.query, stream), batches_of(state, stream)) for stream in state.streams
+    ]
+    tables += [*attached.tables(state), *disorder.tables(state.reorder)]
+    write(path, {"format": version, **asdict(saved)}, tables)
+
+
+def header_of(state: EngineState, metadata: Any) -> tuple[int, Saved]:
+    """The lowest format that tells what a snapshot of the engine holds, and all of it but the rows."""
     from eddy import __version__
 
     lowwater, executor, options = state.lowwater, state.executor, state.options
@@ -69,20 +85,18 @@ def save(state: EngineState, path: Path) -> None:
         options=saved_options(options.routing),
         disorder=disorder.describe(state.reorder),
         attached=attached.describe(state),
+        metadata=metadata,
     )
-    tables: list[Table] = [
-        (schema_of(state.query, stream), batches_of(state, stream)) for stream in state.streams
-    ]
     version = 1 if state.reorder is None else disorder.FORMAT
-    if state.attached is not None:
-        version = attached.FORMAT
-    tables += [*attached.tables(state), *disorder.tables(state.reorder)]
-    write(path, {"format": version, **asdict(saved)}, tables)
+    return (version if state.attached is None else attached.FORMAT), saved
 
 
-def load(path: Path, query: Query | None, options: dict[str, Any], make: Make) -> EngineState:
-    """The state of an engine that goes on where the saved one stood; ``options`` go before its own, but for None."""
-    with opened(path) as file:
+def load(path: Path, query: Query | None, options: dict[str, Any], make: Make) -> tuple[EngineState, Any]:
+    """The state of an engine that goes on where the saved one stood, and the metadata that it was saved with.
+
+    ``options`` go before its own, but for None.
+    """
+    with path.opened() if isinstance(path, Place) else opened(path) as file:
         with file.reading():
             header = {**BEFORE, **file.header}
             header.setdefault("auto", was_auto(file.header))
@@ -115,7 +129,7 @@ def load(path: Path, query: Query | None, options: dict[str, Any], make: Make) -
         first = len(state.query.names)
         attached.restore(state, saved.attached, file, first)
         disorder.restore(state, saved.disorder, file, first + attached.many(saved.attached))
-    return state
+    return state, saved.metadata
 
 
 def _restore(state: EngineState, saved: Saved, file: SnapshotFile) -> None:
@@ -150,7 +164,7 @@ def _restore(state: EngineState, saved: Saved, file: SnapshotFile) -> None:
     ) or attached.loaded(saved.attached, state, saved.first_row)
     state.streams = [*streams]
     executor = state.executor = state.factory.executor(streams, state.feedback, state.plan, fresh=False)
-    if state.output.signed:
+    if state.output.signed or state.query.base is not None:
         executor = _recall(state, executor)
     with file.reading():
         counters = saved.counters
@@ -163,7 +177,8 @@ def _restore(state: EngineState, saved: Saved, file: SnapshotFile) -> None:
 
 
 def _recall(state: EngineState, executor: PlanExecutor) -> PlanExecutor:
-    """Live results follow from the live rows, so they are made again from them. Returns who goes on."""
+    """Live results follow from the live rows, so they are made again from them. Returns who goes on: a chain, which one
+    stream is too, knows of no rows but those that it was given."""
     query, lows = state.query, state.row_numbers.lows.copy()
     box = state.factory.box(state.plan, lows.tolist())
     live: list[Array] = [np.empty((0, len(query.names)), np.int64)]
@@ -175,5 +190,6 @@ def _recall(state: EngineState, executor: PlanExecutor) -> PlanExecutor:
         executor = state.executor = box.router
         state.streams = [*box.streams]
     live.append(box.router.standing())
-    state.output.restore(np.concatenate(live), state.streams)
+    if state.output.signed:
+        state.output.restore(np.concatenate(live), state.streams)
     return executor

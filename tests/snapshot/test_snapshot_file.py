@@ -221,7 +221,7 @@ def test_a_header_that_makes_no_sense_is_refused(tmp_path, whole):
 
 NOTES = {"where", "select", "computed", "time_unit", "minus", "group_by", "aggregates", "having"}
 NOTES |= {"retractions", "pins", "frozen", "advise", "stays", "auto", "options", "disorder"}
-NOTES |= {"attached", "attachments", "after", "changes"}
+NOTES |= {"attached", "attachments", "after", "changes", "metadata"}
 """Parts of a header that are read only where a query is given, or that older ones have not."""
 
 
@@ -246,7 +246,7 @@ def test_a_newer_format_is_refused(tmp_path, whole):
     header.update(format=snapshot_format.FORMAT + 1, library="7.2.0")
     (tmp_path / "new.eddy").write_bytes(rewritten(whole[0], header))
     with pytest.raises(
-        eddy.StateError, match=r"format 4, written by Eddy 7\.2\.0; this library reads .* 3: install"
+        eddy.StateError, match=r"format 5, written by Eddy 7\.2\.0; this library reads .* 4: install"
     ):
         eddy.Eddy.load(tmp_path / "new.eddy")
 
