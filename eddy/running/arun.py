@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from eddy.query.query import Query
@@ -12,6 +12,7 @@ from eddy.running.asked import query_of
 from eddy.running.letters import SCHEMA
 from eddy.running.loop import Loop
 from eddy.running.options import checked
+from eddy.sinks.base import Sink, commit_at_once
 from eddy.sources.source import sources_of
 
 
@@ -24,6 +25,7 @@ async def arun(
     bad: Any = "drop",
     batch: int | None = None,
     limit: int | None = None,
+    latency: str | float | None = None,
     **options: Any,
 ) -> AsyncIterator[Result]:
     """The results of `eddy.run`, each push's as it comes: ``async for result in eddy.arun(query, sources)``.
@@ -31,17 +33,32 @@ async def arun(
     Reading and joining are done in another thread. Nothing more is read before the next result is asked for.
     """
     given = {"lateness": lateness, **options}
-    checked_options = checked(None, bad, late, batch, limit, None, None, None, given)
+    checked_options = checked(None, bad, late, batch, limit, None, None, None, given, latency)
     made, matched = await asyncio.to_thread(lambda: query_of(query, sources_of(sources)))
-    for what, sink in checked_options.sinks.items():
-        if what != "results":
-            sink.open(SCHEMA, None)
-    steps = Loop(made, matched, checked_options).steps()
+    letters = [sink for what, sink in checked_options.sinks.items() if what != "results"]
+    loop = Loop(made, matched, checked_options)
+    steps = loop.steps()
     try:
+        for sink in letters:
+            sink.open(SCHEMA, None)
         while (result := await asyncio.to_thread(next, steps, None)) is not None:
             if len(result):
                 yield result
+            loop.given()
+        _keep(letters)
+    except GeneratorExit:  # nobody asks for more results: the run has ended here
+        _keep(letters)
+        raise
+    except BaseException:
+        for sink in letters:
+            sink.abandon(False)
+        raise
     finally:
-        for what, sink in checked_options.sinks.items():
-            if what != "results":
-                sink.close()
+        loop.close()
+
+
+def _keep(letters: Sequence[Sink]) -> None:
+    """What they were given counts."""
+    commit_at_once(letters)
+    for sink in letters:
+        sink.close()

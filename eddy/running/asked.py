@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,8 +18,10 @@ from eddy.query.sql import sql
 from eddy.query.stream import Stream
 from eddy.shown import shown
 from eddy.sources.base import Source
+from eddy.sources.lines import LineFiles
 from eddy.values.types import ColumnType, column_type
 
+_UNSORTED = "ORDER BY, LIMIT and OFFSET sort and cut engine.table(): a run gives all changes of all groups"
 _WORD = re.compile(r"\w+")
 _BRACKET = re.compile(r"\[[^\[\]]*\]")
 _EXCEPT = re.compile(r"(?<![\w.])EXCEPT\b", re.IGNORECASE)
@@ -27,6 +30,10 @@ _EXCEPT = re.compile(r"(?<![\w.])EXCEPT\b", re.IGNORECASE)
 def typed(source: Source) -> tuple[dict[str, ColumnType], dict[str, str]]:
     """The columns of a source that a query can have, and why it cannot have the others."""
     schema = source.schema
+    if schema is None:
+        raise EddyError(
+            f"{source} is not there yet: give its schema too, or a query whose streams have their columns"
+        )
     pairs = zip(schema.names, schema.types, strict=True) if isinstance(schema, pa.Schema) else schema.items()
     columns: dict[str, ColumnType] = {}
     others: dict[str, str] = {}
@@ -61,22 +68,58 @@ def query_of(query: Any, sources: Mapping[str, Source]) -> tuple[Query, dict[str
         return query, matched(query, sources, {})
     if not isinstance(query, str):
         raise EddyError(f"a query is an eddy.Query or a text of SQL, not {shown(query)}")
-    schemas, told = {}, []
+    schemas, whole, told = {}, {}, []
     for name, source in sources.items():
         columns, others = typed(source)
         if not columns:
             raise EddyError(f"{source} has no column that a query can use: {shown(others)}")
+        if source.static:
+            schemas[name] = Stream(named_in(query, columns, ""), static=True)
+            whole[name] = Stream(columns, static=True)
+            continue
         time = time_of(source, columns)
         wanted = named_in(query, columns, time or "ts")
-        schemas[name] = Stream(wanted, time=time)
+        schemas[name], whole[name] = Stream(wanted, time=time), Stream(columns, time=time)
         told += [f"{name}.{column} is {kind}" for column, kind in others.items() if column in _words(query)]
     try:
         made = sql(query, schemas)
-    except QueryError as error:
+    except QueryError as narrow:
+        error = _with_all(query, whole) or narrow
+        texts = _inferred_texts(sources, str(error))
+        if texts:
+            error.args = (f"{error}\n{texts}",)
         if told:
             error.args = (f"{error}. Columns of these types cannot be used: {', '.join(told)}",)
-        raise
+        raise error from None
+    if made.cut:
+        warnings.warn(_UNSORTED, stacklevel=3)
     return made, matched(made, sources, tables_of(query))
+
+
+def _inferred_texts(sources: Mapping[str, Source], error: str) -> str:
+    """Of which columns an error speaks that are texts because of what is in a file, and not because anybody said so."""
+    found = [
+        f"{name}.{one.name}"
+        for name, source in sources.items()
+        if isinstance(source, LineFiles) and source.given is None and source.schema is not None
+        for one in source.schema
+        if pa.types.is_string(one.type) and f"{name}.{one.name} (string)" in error
+    ]
+    if not found:
+        return ""
+    return (
+        f"{' and '.join(found)}: text, as it seems from the first MB. Where bad rows make it seem so, give the types: "
+        'schema={"ts": "timestamp", ...}, or --schema'
+    )
+
+
+def _with_all(query: str, schemas: Mapping[str, Stream]) -> QueryError | None:
+    """What is wrong with a text, told with all columns that there are: a name may be nearly that of one."""
+    try:
+        sql(query, schemas)
+    except QueryError as error:
+        return error
+    return None
 
 
 def named_in(text: str, columns: Mapping[str, ColumnType], time: str) -> dict[str, ColumnType]:
@@ -94,10 +137,18 @@ def tables_of(text: str) -> dict[str, str]:
     """The source of each stream that a text calls by another name."""
     plain = _EXCEPT.sub("JOIN", _BRACKET.sub(" ", text))
     try:
-        tables = parse_one(plain).find_all(exp.Table)
+        tree = parse_one(plain)
     except SqlglotError:
         return {}
-    return {table.alias_or_name: table.name for table in tables}
+    found = {table.alias_or_name: table.name for table in tree.find_all(exp.Table)}
+    for inner in tree.find_all(exp.Subquery, exp.CTE):
+        tables = {table.name for table in inner.find_all(exp.Table)}
+        if inner.alias and len(tables) == 1:
+            found[inner.alias] = tables.pop()
+    for name in found:
+        for _ in found:  # of a subquery within another one
+            found[name] = found.get(found[name], found[name])
+    return found
 
 
 def matched(query: Query, sources: Mapping[str, Source], tables: Mapping[str, str]) -> dict[str, Source]:
@@ -122,7 +173,9 @@ def matched(query: Query, sources: Mapping[str, Source], tables: Mapping[str, st
 
 
 def _check_columns(query: Query, stream: str, source: Source) -> None:
-    """EddyError if a source cannot have the columns of a stream."""
+    """EddyError if a source cannot have the columns of a stream. One that is not there yet may have them."""
+    if source.schema is None:
+        return
     have, others = typed(source)
     for name, kind in query.streams[stream].columns.items():
         if name in have:

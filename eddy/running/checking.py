@@ -57,7 +57,11 @@ class Checker:
             columns[name] = column
             for row, reason in failed.items():
                 if not wrong[row]:
-                    bad.append(Bad(_reason(name, reason), _content(rows, row), piece.line(row)))
+                    bad.append(
+                        Bad(
+                            _reason(name, reason), _content(rows, row), piece.line(row), file=piece.place(row)
+                        )
+                    )
                 wrong[row] = True
         table = pa.table(columns)
         found = sorted((*piece.bad, *bad), key=lambda one: one.row or 0)
@@ -94,7 +98,10 @@ class Checker:
                 return wrong
 
         good, failed = isolated(some, 0, next(iter(lengths.values())))
-        bad = [Bad(str(wrong).splitlines()[0], row=piece.line(row)) for row, wrong in failed]
+        bad = [
+            Bad(str(wrong).splitlines()[0], row=piece.line(row), file=piece.place(row))
+            for row, wrong in failed
+        ]
         return (pa.concat_tables(good) if good else None), bad
 
 

@@ -1,10 +1,12 @@
 """A folder of checkpoints: what belongs together is named by one manifest, which appears in a single step.
 
     lock               held by the process that runs
-    000000012.eddy     the engine
+    000000012.eddy     the engine, but for its rows
+    000000007.rows     rows of the engine, which several checkpoints share (`eddy.snapshot.incremental`)
     000000012.json     the manifest: a checksum, positions of all sources, tokens of all sinks, counts, the query
 
-The two newest are kept: if the last one is damaged, the one before is used.
+The two newest are kept: if the last one is damaged, the one before is used. Files are written by a thread of their own,
+while the run goes on.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ import os
 import re
 import warnings
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from attrs import asdict, define, field, fields_dict, frozen
@@ -27,13 +30,14 @@ from eddy.errors import CheckpointWarning, EddyError, StateError
 from eddy.query.query import Query
 from eddy.sinks.disk import explained, force, force_folder, rename
 from eddy.snapshot.format import opened
+from eddy.snapshot.incremental import Following, Incremental, Taking, View
 from eddy.snapshot.query import check_same, describe
 
 FORMAT = 1
 KEPT = 2
 """Manifests that stay."""
 _MANIFEST = re.compile(r"^(\d{9})\.json$")
-_NUMBERED = re.compile(r"^(\d{9})\.(json|eddy)(\.tmp)?$")
+_NUMBERED = re.compile(r"^(\d{9})\.(json|eddy|rows)(\.tmp)?$")
 
 
 @frozen
@@ -68,6 +72,15 @@ class Checkpoints:
     number: int = 0
     """Of the newest."""
     _lock: Any = None
+    _snapshots: Any = None
+    _header: Mapping[str, Any] = field(factory=dict)
+    """Of the snapshot of the newest."""
+    _files: dict[int, set[str]] = field(factory=dict)
+    """The files of rows that checkpoints need which are kept."""
+    _described: Any = None
+    _failed: BaseException | None = None
+    """What went wrong in the thread that writes."""
+    _writer: Any = None
 
     def __enter__(self) -> Checkpoints:
         with explained(self.folder):
@@ -86,9 +99,13 @@ class Checkpoints:
         self._lock.truncate(0)
         self._lock.write(f"{os.getpid()}")
         self._lock.flush()
+        self._writer = ThreadPoolExecutor(1, "eddy-checkpoint")
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._writer.shutdown()
+        if self._snapshots is not None:
+            self._snapshots.close()
         self._lock.close()
 
     def newest(self, query: Query) -> Manifest | None:
@@ -99,8 +116,9 @@ class Checkpoints:
             try:
                 manifest = self._read(number)
                 if not manifest.finished:
-                    with opened(self.engine_file(number)):
-                        pass
+                    with opened(self.engine_file(number)) as file:
+                        self._header = file.header
+                        self._files[number] = file.beside
             except (StateError, OSError) as error:
                 problems[number] = str(error)
                 continue
@@ -116,15 +134,76 @@ class Checkpoints:
             raise StateError(f"no checkpoint in {self.folder} can be read: {'; '.join(problems.values())}")
         return None
 
-    def save(self, engine: Eddy | None, query: Query, parts: Mapping[str, Any]) -> Manifest:
-        """Write another; None for the engine of a run that has finished. It counts when this returns."""
+    @property
+    def snapshots(self) -> Incremental:
+        """What this run adds to."""
+        if self._snapshots is None:
+            self._snapshots = Incremental(self.folder, self._later)
+            self._snapshots.resumed(self._header)
+        found: Incremental = self._snapshots
+        return found
+
+    def follow(self, engine: Eddy, ahead: bool = True) -> bool:
+        """After a push: let rows be written ahead. Whether a checkpoint may be taken now.
+
+        It may not while a change of plan holds results back, and had better not while many rows are to be copied.
+        """
+        self.check()
+        following = Following(self.snapshots, ahead)
+        try:
+            engine.save(following)
+        except StateError:
+            return False
+        return not following.behind
+
+    def begin(
+        self,
+        engine: Eddy | None,
+        query: Query,
+        parts: Mapping[str, Any],
+        before: Callable[[], None],
+        after: Callable[[], None],
+    ) -> Future[int]:
+        """Take another as things are now, and write it while the run goes on; it counts when it is written.
+
+        None for the engine of a run that has finished. ``before`` is called before it counts, ``after`` then; by the
+        thread that writes.
+        """
         from eddy import __version__
 
-        number = self.number + 1
-        manifest = Manifest(number, describe(query), finished=engine is None, library=__version__, **parts)
-        if engine is not None:
-            engine.save(self.engine_file(number))
+        self.check()
+        number, view = self.number + 1, None
+        self._described = self._described or describe(query)
+        manifest = Manifest(number, self._described, finished=engine is None, library=__version__, **parts)
         body = json.dumps(asdict(manifest), ensure_ascii=False, default=str).encode()
+        if engine is not None:
+            taking = Taking(self.snapshots)
+            engine.save(taking)
+            view = taking.found
+        self.number = number
+        written: Future[int] = self._writer.submit(self.written, number, view, body, before, after)
+        return written
+
+    def check(self) -> None:
+        """Raises what has gone wrong in the thread that writes."""
+        if self._failed is not None:
+            raise self._failed
+
+    def written(
+        self,
+        number: int,
+        view: View | None,
+        body: bytes,
+        before: Callable[[], None],
+        after: Callable[[], None],
+    ) -> int:
+        """Write what was taken, by the thread that does; its number."""
+        self.check()
+        before()
+        self._files[number] = set()
+        if view is not None:
+            with explained(self.folder):
+                self._files[number] = self.snapshots.write(view, os.path.basename(self.engine_file(number)))
         name = self._manifest_file(number)
         with explained(self.folder):
             with open(name + ".tmp", "wb") as file:
@@ -132,18 +211,40 @@ class Checkpoints:
                 file.flush()
                 force(file.fileno())
             rename(name + ".tmp", name)
-        self.number = number
-        return manifest
+        after()
+        self._forget()
+        return number
 
-    def forget(self) -> None:
+    def _later(self, job: Callable[[], None]) -> None:
+        """Let it be done by the thread that writes, unless something has failed there."""
+        self._writer.submit(self._guarded, job)
+
+    def _guarded(self, job: Callable[[], None]) -> None:
+        if self._failed is None:
+            try:
+                with explained(self.folder):
+                    job()
+            except BaseException as error:
+                self._failed = error
+
+    def _forget(self) -> None:
         """Remove what is older than what is kept, and what no manifest names."""
         kept = set(self._numbers()[-KEPT:])
+        self._files = {number: files for number, files in self._files.items() if number in kept}
+        used = set().union(*self._files.values())
+        if self._snapshots is not None:
+            used |= self._snapshots.files()
         with explained(self.folder):
             for name in os.listdir(self.folder):
                 found = _NUMBERED.match(name)
-                if found and (int(found[1]) not in kept or found[3]):
-                    with contextlib.suppress(FileNotFoundError):
-                        os.unlink(os.path.join(self.folder, name))
+                if (
+                    not found
+                    or name in used
+                    or (found[2] != "rows" and int(found[1]) in kept and not found[3])
+                ):
+                    continue
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(os.path.join(self.folder, name))
             force_folder(self.folder)
 
     def engine_file(self, number: int) -> str:

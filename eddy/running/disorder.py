@@ -8,20 +8,26 @@ from typing import Any
 from eddy.query.query import Query
 from eddy.sources.base import Source
 
+ROOM = 1 << 27
+"""Bytes of all sources that are kept of such a look, about, and not read again."""
 
-def measured(query: Query, sources: Mapping[str, Source]) -> dict[str, int | None]:
+
+def measured(query: Query, sources: Mapping[str, Source]) -> tuple[dict[str, int | None], dict[str, Source]]:
     """How far times go back in each source, in the unit of its time column; None where nobody knows.
 
-    What can be read twice is: its times alone, where the format has columns.
+    What can be read twice is: its times alone, where the format has columns. And the sources, some of whose rows are at
+    hand now.
     """
     found: dict[str, int | None] = {}
+    read = dict(sources)
     for name, source in sources.items():
         stream = query.streams[name]
         if not stream.static and stream.time is not None:
             kind = stream.columns[stream.time].arrow
-            twice = source.bounded and source.seekable
-            found[name] = source.narrowed({stream.time: kind}).disorder(stream.time, kind) if twice else None
-    return found
+            found[name] = None
+            if source.bounded and source.seekable:
+                found[name], read[name] = source.look(stream.time, kind, ROOM // len(sources))
+    return found, read
 
 
 def lateness_of(query: Query, found: Mapping[str, int | None]) -> dict[str, Any]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import contextlib
+import time
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from eddy.errors import EddyError
 from eddy.query.query import Query
 from eddy.running.checking import Checked, Checker
 from eddy.running.letters import Letters
+from eddy.running.sizing import Sizing
 from eddy.sources.base import Piece, Source
 from eddy.values import arrow
 from eddy.values.types import Array
@@ -51,6 +54,15 @@ class Feed:
     """Rows that were pushed."""
     newest: int = BEFORE
     """The newest time that was read, in the unit of the query."""
+    sizing: Sizing | None = None
+    """How many rows are read at a time, where that is to be found out."""
+    clock: Callable[[], float] = time.perf_counter
+    read_at: float | None = None
+    """When the first row of a batch was read; None: none was yet. Whoever measures batches sets it back."""
+    read_rows: int = 0
+    """Rows that were read since then."""
+    heard: float = field(init=False)
+    """When there were rows last, or it began."""
     _read: int = 0
     _pieces: Iterator[Any] | None = None
     _checker: Checker = field(init=False)
@@ -74,8 +86,20 @@ class Feed:
         """Go on at a position that was kept."""
         self.at, self.skip, self.rows = position["at"], position["used"], position["rows"]
 
+    @heard.default
+    def _now(self) -> float:
+        return self.clock()
+
     def pull(self) -> bool:
-        """Read one more piece. Whether there were rows; else look whether it has `ended`, or is `silent`."""
+        """Read one more piece, or several small ones. Whether there were rows; else look whether it has `ended`, or is
+        `silent`."""
+        found = self._pull()
+        if found and self.sizing is not None:
+            while self.sizing.wants(self.count, self.read_at or 0.0) and self._pull():
+                pass
+        return found
+
+    def _pull(self) -> bool:
         item = self._next()
         if item is None:
             self.ended = True
@@ -91,8 +115,16 @@ class Feed:
         self.waiting.append(entry)
         if len(entry.times):
             self.newest = max(self.newest, int(entry.times.max()))
+        if used < len(checked):
+            self.heard = self.clock()
+            self.read_at, self.read_rows = self.read_at or self.heard, self.read_rows + len(checked) - used
         self._pass()
         return used < len(checked)
+
+    @property
+    def silence(self) -> float:
+        """For how many seconds there was nothing."""
+        return self.clock() - self.heard if self.silent else 0.0
 
     @property
     def low(self) -> bool:
@@ -119,6 +151,15 @@ class Feed:
             return None
         whole = parts[0] if len(parts) == 1 else pa.concat_tables(parts)
         return whole.combine_chunks().to_batches()[0]
+
+    def close(self) -> None:
+        """Nothing more is read: what the source has opened for it can go."""
+        close = getattr(self._pieces, "close", None)
+        if close is not None:
+            with contextlib.suppress(
+                ValueError
+            ):  # a thread is still in it, and lets go of it when it comes out
+                close()
 
     def below(self, time: int) -> int:
         """How many of the rows that wait, which are in order of time, are older than a time."""

@@ -69,7 +69,13 @@ class Letters:
         self.first += told
         if self.sink is not None:
             rows = [
-                {"stream": stream, "file": file, "row": b.row, "reason": b.reason, "content": b.content}
+                {
+                    "stream": stream,
+                    "file": b.file or file,
+                    "row": b.row,
+                    "reason": b.reason,
+                    "content": b.content,
+                }
                 for b in bad
             ]
             self.sink.write(pa.Table.from_pylist(rows, SCHEMA))
@@ -88,7 +94,7 @@ class Letters:
 
 def told_of(stream: str, file: str | None, bad: Bad) -> str:
     """One of them in words."""
-    place = f"{file or stream}" + (f", row {bad.row}" if bad.row is not None else "")
+    place = f"{bad.file or file or stream}" + (f", row {bad.row}" if bad.row is not None else "")
     more = f" ({bad.rows} rows)" if bad.rows > 1 else ""
     content = f": {shown(bad.content)}" if bad.content else ""
     return f"{place}: {bad.reason}{more}{content}"

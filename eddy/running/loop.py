@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import logging
+import contextlib
+import os
 import time
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -12,19 +13,24 @@ from attrs import define, field
 
 from eddy.engine.eddy import Eddy
 from eddy.errors import EddyError
+from eddy.log.events import RUN
 from eddy.query.query import Query
 from eddy.results.result import SIGN, Result
 from eddy.running import disorder
 from eddy.running.checkpoints import Checkpoints, Manifest, check_sinks
+from eddy.running.commits import Commit, Commits
 from eddy.running.feeds import Feed
 from eddy.running.letters import SCHEMA
 from eddy.running.merging import Buffered, InTurns, Merge, Sorted
+from eddy.running.meter import Meter
 from eddy.running.options import Options
 from eddy.running.outcome import Outcome
+from eddy.running.pacing import resumed
+from eddy.running.showing import Showing
+from eddy.running.sizing import MOST, Sizing
 from eddy.running.telling import Teller
+from eddy.sinks.base import Sink
 from eddy.sources.base import Source
-
-LOG = logging.getLogger("eddy.run")
 
 
 @define(eq=False)
@@ -41,43 +47,76 @@ class Loop:
     changes: int = 0
     """Changes of plan before a restart."""
     began: float = field(factory=time.monotonic)
+    meter: Meter = field(init=False)
+    showing: Showing = field(init=False)
     _feeds: list[Feed] = field(init=False, factory=list)
+    _kept: dict[str, Any] = field(init=False, factory=dict)
+    """Where the sources were at the last commit."""
     _engine: Any = None
     _ended: str = "end"
     _over: bool = False
+
+    @meter.default
+    def _its_meter(self) -> Meter:
+        latency = self.options.latency
+        return Meter(None if latency is None else Sizing(latency, self.options.batch or MOST))
+
+    @showing.default
+    def _to_be_shown(self) -> Showing:
+        return Showing(self.options.shows, None if self.checkpoints is None else self.checkpoints.folder)
 
     def stop(self) -> None:
         """End soon: what was pushed is written, and committed where there are checkpoints."""
         self.stopping = True
 
+    def close(self) -> None:
+        """It is over, in whatever way: what sources have opened for it can go."""
+        for feed in self._feeds:
+            feed.close()
+
     def go(self) -> Outcome:
         """Run it, with the sink."""
+        if self.options.metrics is not None:
+            self.meter.serve(self.options.metrics)
+        try:
+            return self._go()
+        finally:
+            self.meter.close()
+            if not self.showing.stays:
+                self.showing.close()
+
+    def _go(self) -> Outcome:
+        if self.checkpoints is not None:
+            self.options = self.options.with_queues()
         options = self.options
+        commits = Commits(self.query, options, self.checkpoints, self._state, self._committed)
         manifest = None if self.checkpoints is None else self.checkpoints.newest(self.query)
         if manifest is not None:
             check_sinks(manifest, {what: str(sink) for what, sink in options.sinks.items()})
-        for what, sink in options.sinks.items():
-            schema = self.schema() if what == "results" else SCHEMA
-            sink.open(schema, None if manifest is None else manifest.tokens[what])
+        opened: list[Sink] = []
         try:
+            for what, sink in options.sinks.items():
+                schema = self.schema() if what == "results" else SCHEMA
+                if self.checkpoints is not None:
+                    sink.keep_in(os.path.join(self.checkpoints.folder, what))
+                sink.open(schema, None if manifest is None else manifest.tokens[what])
+                opened.append(sink)
             if manifest is not None and manifest.finished:
                 return self._finished(manifest)
-            due = time.monotonic() + options.every
             for result in self.steps(manifest):
                 self._write(result)
-                if time.monotonic() >= due and not self.stopping and not self._over:
-                    self._commit(self._engine)
-                    due = time.monotonic() + options.every
-            if self._ended == "stopped":
-                self._commit(self._engine)
-            else:
-                self._commit(None)
+                commits.after_push(self._engine, not self.stopping and not self._over)
+            if self._ended == "stopped" and self.checkpoints is not None:
+                self._settle()
+            commits.now(self._engine if self._ended == "stopped" else None)
             if self._ended != "stopped" or self.checkpoints is None:
                 for sink in options.sinks.values():
                     sink.close()
         except BaseException:
-            for sink in options.sinks.values():
-                sink.abandon(self.checkpoints is not None)
+            commits.end()
+            for sink in opened:
+                with contextlib.suppress(Exception):  # what has gone wrong before is what is told
+                    sink.abandon(self.checkpoints is not None)
             raise
         if self._ended == "stopped" and self.checkpoints is not None:
             for sink in options.sinks.values():
@@ -87,9 +126,19 @@ class Loop:
     def steps(self, manifest: Manifest | None = None) -> Iterator[Result]:
         """The result of each push; in between the engine and the positions belong together."""
         self._begin(manifest)
+        self._engine.log.name = RUN
+        if manifest is not None:
+            self._engine.log.tell("restarted", checkpoint=manifest.number)
+        self.meter.watch(self._engine, self, self._feeds)
+        self.showing.begin(self._engine, self.sources)
         merge = self._merge()
-        teller = Teller(self._engine, self._feeds, self.options, self.began, self.changes)
-        for result in merge.results():
+        merge.ending = lambda: self.showing.read(self.options.bad.counts, now=True)
+        urls = {"metrics": self.meter.url, "page": self.showing.url}
+        teller = Teller(self._engine, self._feeds, self.options, self.began, self.changes, urls)
+        results = merge.results()
+        if self.options.limit is not None and self.results >= self.options.limit:  # before a restart
+            self._ended, results = "limit", iter(())
+        for result in results:
             if self.options.limit is not None and self.results + len(result) >= self.options.limit:
                 result = next(result.pieces(self.options.limit - self.results))
                 self._ended, self.stopping = "limit", True
@@ -97,11 +146,14 @@ class Loop:
             self._take_late()
             self._over = merge.over
             yield result
+            self.showing.read(self.options.bad.counts)
             teller.tell(self.results, 0 if self.checkpoints is None else self.checkpoints.number)
             if self.stopping:
                 self._ended = "limit" if self._ended == "limit" else "stopped"
                 break
         teller.tell(self.results, 0 if self.checkpoints is None else self.checkpoints.number, ended=True)
+        self.meter.finish()
+        self.showing.end(self._ended, self.options.bad.counts, self._over)
 
     def schema(self) -> pa.Schema:
         """The columns of results; a sign at the end, where results are withdrawn."""
@@ -118,7 +170,8 @@ class Loop:
         query, options = self.query, self.options
         narrow = {
             name: source.narrowed(
-                {column: kind.arrow for column, kind in query.streams[name].columns.items()}, options.batch
+                {column: kind.arrow for column, kind in query.streams[name].columns.items()},
+                options.batch if self.meter.sizing is None else self.meter.sizing.piece,
             )
             for name, source in self.sources.items()
         }
@@ -126,7 +179,6 @@ class Loop:
             for source in narrow.values():
                 if not source.seekable:
                     raise EddyError(f"{source} cannot go back to a position, so there is no checkpoint of it")
-        self._feeds = [Feed(name, query, narrow[name], options.bad) for name in query.names]
         given = {name: value for name, value in options.engine.items() if value is not None}
         if manifest is not None:
             assert self.checkpoints is not None
@@ -134,45 +186,54 @@ class Loop:
             options.bad.counts, options.late.counts = manifest.counts["bad"], manifest.counts["late"]
             self.lateness = manifest.counts["lateness"]
             if "lateness" in given:
-                self.lateness = self._lateness(given["lateness"], narrow)
+                self.lateness, _ = self._lateness(given["lateness"], narrow)
+            self._feeds = self._fed(resumed(query, narrow, manifest.positions))
             for feed in self._feeds:
                 feed.go_to(manifest.positions[feed.name])
             late: dict[str, Any] = {} if self.lateness is None else {"late": options.late.way}
             self._engine = Eddy.load(self.checkpoints.engine_file(manifest.number), query, **given, **late)
-            LOG.info(
-                "restarted at checkpoint %d",
-                manifest.number,
-                extra={"event": "restarted", "checkpoint": manifest.number},
-            )
             return
-        self.lateness = self._lateness(given.pop("lateness", None), narrow)
+        self.lateness, narrow = self._lateness(given.pop("lateness", None), narrow)
+        self._feeds = self._fed(narrow)
         order: dict[str, Any] = (
             {} if self.lateness is None else {"lateness": self.lateness, "late": options.late.way}
         )
         self._engine = Eddy(query, **given, **order)
 
-    def _lateness(self, given: Any, sources: Mapping[str, Source]) -> dict[str, Any] | None:
-        """The lateness of each stream; None if rows are in order, or have no order of time."""
+    def _fed(self, sources: Mapping[str, Source]) -> list[Feed]:
+        bad, sizing = self.options.bad, self.meter.sizing
+        return [Feed(name, self.query, sources[name], bad, sizing=sizing) for name in self.query.names]
+
+    def _lateness(
+        self, given: Any, sources: dict[str, Source]
+    ) -> tuple[dict[str, Any] | None, dict[str, Source]]:
+        """The lateness of each stream; None if rows are in order, or have no order of time. And the sources to read."""
         if given is not None:
-            return given if isinstance(given, dict) else dict.fromkeys(self._timed(), given)
+            return given if isinstance(given, dict) else dict.fromkeys(self._timed(), given), sources
         if not self.query.timed:
-            return None
-        found = disorder.measured(self.query, sources)
+            return None, sources
+        found, read = disorder.measured(self.query, sources)
         if all(most == 0 for most in found.values()) and "idle" not in self.options.engine:
-            return None
-        return disorder.lateness_of(self.query, found)
+            return None, read
+        return disorder.lateness_of(self.query, found), read
 
     def _timed(self) -> list[str]:
         return [name for name, stream in self.query.streams.items() if not stream.static]
 
     def _merge(self) -> Merge:
         if self.lateness is not None:
-            return Buffered(self._engine, self._feeds)
+            idle = self.options.engine.get("idle") is not None or self.checkpoints is not None
+            return Buffered(self._engine, self._feeds, idle=idle)
         return (Sorted if self.query.timed else InTurns)(self._engine, self._feeds)
 
     def _write(self, result: Result) -> None:
         if len(result):
             self.options.sink.write(result.to_arrow(sign=self.signed))
+        self.given()
+
+    def given(self) -> None:
+        """The results of the last push were given."""
+        self.meter.batch(self._feeds)
 
     def _take_late(self) -> None:
         """Late rows of the last push."""
@@ -181,35 +242,41 @@ class Loop:
         if self.options.late.way == "keep":
             self.options.late.take_late(self._engine.late())
 
-    def _commit(self, engine: Any) -> None:
-        """Make all that was written so far count, together with the positions and the engine."""
-        tokens = {what: sink.prepare() for what, sink in self.options.sinks.items()}
-        if self.checkpoints is not None:
-            started = time.monotonic()
-            counts = {
+    def _settle(self) -> None:
+        """A change of plan may hold results back, which no checkpoint has a place for: they are given now."""
+        assert self.checkpoints is not None
+        if not self.checkpoints.follow(self._engine, ahead=False):
+            result = self._engine.settle()
+            self.results += len(result)
+            self._write(result)
+
+    def _state(self) -> dict[str, Any]:
+        """What a checkpoint keeps beside the engine and the tokens of sinks."""
+        return {
+            "positions": {feed.name: feed.position for feed in self._feeds},
+            "counts": {
                 "results": self.results,
                 "bad": self.options.bad.counts,
                 "late": self.late_counts(),
                 "lateness": self.lateness,
-            }
-            parts = {
-                "positions": {feed.name: feed.position for feed in self._feeds},
-                "tokens": tokens,
-                "counts": counts,
-                "sinks": {what: str(sink) for what, sink in self.options.sinks.items()},
-            }
-            manifest = self.checkpoints.save(engine, self.query, parts)
-            took = time.monotonic() - started
-            LOG.info(
-                "checkpoint %d in %.3f s",
-                manifest.number,
-                took,
-                extra={"event": "checkpoint", "number": manifest.number, "seconds": took},
-            )
-        for what, sink in self.options.sinks.items():
-            sink.commit(tokens[what])
-        if self.checkpoints is not None:
-            self.checkpoints.forget()
+            },
+            "sinks": {what: str(sink) for what, sink in self.options.sinks.items()},
+        }
+
+    def _committed(self, commit: Commit) -> None:
+        """A commit is over. Tell the sources what nobody goes back to: with checkpoints that is what the one before the
+        last has, since the last may be damaged."""
+        if commit.number is not None:
+            self.meter.checkpoint(commit.seconds)
+            self._engine.log.tell("checkpoint", number=commit.number, seconds=commit.seconds)
+            self.showing.keep()
+        now = {name: position["at"] for name, position in commit.state["positions"].items()}
+        released = now if commit.last or commit.number is None else self._kept
+        for feed in self._feeds:
+            before = released.get(feed.name)
+            if before is not None:
+                feed.source.committed(before)
+        self._kept = now
 
     def _finished(self, manifest: Manifest) -> Outcome:
         """The run of this checkpoint had ended: only what its sinks may not have done yet is left to do."""

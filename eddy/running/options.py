@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from eddy.checks import whole
 from eddy.errors import EddyError, QueryError
 from eddy.reorder.disorder import LATE
 from eddy.running.letters import Letters, way_of
 from eddy.running.outcome import Progress
+from eddy.running.showing import Shows
 from eddy.sinks.base import Sink
 from eddy.sinks.memory import Memory
+from eddy.sinks.queued import queued
 from eddy.sinks.sink import sink as sink_of
 from eddy.values.durations import nanoseconds
 
@@ -34,6 +36,12 @@ class Options:
     limit: int | None
     on_progress: Callable[[Progress], object] | None
     every: float
+    latency: float | None
+    """Seconds from the reading of a row to the writing of its results, at most."""
+    metrics: Any
+    """Who is to have metrics."""
+    shows: Shows
+    """Which pages there are of it."""
     engine: dict[str, Any]
     """Options of `Eddy`, but for late."""
 
@@ -42,6 +50,13 @@ class Options:
         """All of them, by what they take."""
         found = {"results": self.sink, "bad": self.bad.sink, "late": self.late.sink}
         return {what: sink for what, sink in found.items() if sink is not None}
+
+    def with_queues(self) -> Options:
+        """The same, where sinks are written to while they commit."""
+        for letters in (self.bad, self.late):
+            if letters.sink is not None:
+                letters.sink = queued(letters.sink)
+        return evolve(self, sink=queued(self.sink))
 
 
 def checked(
@@ -54,6 +69,9 @@ def checked(
     every: Any,
     checkpoint: Any,
     engine: Mapping[str, Any],
+    latency: Any = None,
+    metrics: Any = None,
+    pages: Shows | None = None,
 ) -> Options:
     """The options; EddyError for one that is wrong."""
     if on_progress is not None and not callable(on_progress):
@@ -74,19 +92,27 @@ def checked(
         None if batch is None else whole("batch", batch),
         None if limit is None else whole("limit", limit),
         on_progress,
-        seconds("every", every),
+        EVERY if every is None else seconds("every", every),
+        None if latency is None else _latency(latency),
+        metrics,
+        Shows(None, None) if pages is None else pages,
         dict(engine),
     )
 
 
 def seconds(what: str, value: Any) -> float:
     """A length of time by the clock: a duration, or a number of seconds."""
-    if value is None:
-        return EVERY
     try:
         found = nanoseconds(value) / 1e9 if isinstance(value, str) else float(value)
     except (QueryError, TypeError, ValueError):
         found = -1.0
     if not 0 <= found < float("inf"):
         raise EddyError(f"{what} is a length of time, such as '10 s' or a number of seconds, not {value!r}")
+    return found
+
+
+def _latency(value: Any) -> float:
+    found = seconds("latency", value)
+    if not found:
+        raise EddyError("latency is a length of time above 0, such as '50 ms'")
     return found

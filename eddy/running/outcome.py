@@ -40,6 +40,18 @@ class Progress:
     checkpoints: int
     done: float | None
     """The part of the sources that was read, from 0 to 1, where that is known."""
+    watermark: str | None = None
+    """The time that has passed for all streams, as a text; None where nobody looks at times."""
+    lag: dict[str, str] = field(factory=dict)
+    """``behind`` as a text: in seconds, where times are timestamps."""
+    states: dict[str, str] = field(factory=dict)
+    """What each source is doing: "reading", "idle", "not there yet" or "ended"."""
+    memory: int | None = None
+    """The memory budget; where ``bytes`` are more for long, it cannot be kept."""
+    metrics: str | None = None
+    """Where Prometheus finds metrics."""
+    page: str | None = None
+    """Where the live page is."""
     ended: bool = False
 
 

@@ -6,12 +6,16 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from eddy.checks import choice
 from eddy.query.query import Query
 from eddy.running.asked import query_of
 from eddy.running.checkpoints import used
 from eddy.running.loop import Loop
+from eddy.running.on_spark import SPARK, check, run_on_spark
 from eddy.running.options import checked
 from eddy.running.outcome import Outcome, Progress
+from eddy.running.pacing import in_time
+from eddy.running.showing import shows
 from eddy.sinks.base import Sink
 from eddy.sources.source import sources_of
 
@@ -29,6 +33,12 @@ def run(
     on_progress: Callable[[Progress], object] | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     every: str | float | None = None,
+    speed: str | float | None = None,
+    latency: str | float | None = None,
+    metrics: Any = None,
+    watch: bool | int = False,
+    report: str | os.PathLike[str] | None = None,
+    on: str | None = None,
     control: Callable[[Loop], object] | None = None,
     **options: Any,
 ) -> Outcome:
@@ -40,15 +50,43 @@ def run(
     without it, files are looked through for it first, and all else is taken to be in order. ``late`` and ``bad`` say
     what becomes of late rows and of such that are no rows: "drop", "error", or "keep:FILE", a file of JSON lines.
     ``checkpoint`` is a folder: every 10 seconds (``every``) positions, engine and sink are committed together, and the
-    same call after a crash goes on from there. ``batch`` rows are read at a time, ``limit`` results are given at most,
-    ``on_progress`` is called with an `eddy.Progress` a few times a second, and ``control`` once, with an object whose
-    `stop()` ends the run. All other options are those of `Eddy`.
+    same call after a crash goes on from there. With ``speed="10x"`` rows come ten times as fast as their times say.
+    ``batch`` rows are read at a time, ``limit`` results are given at most, ``on_progress`` is called with an
+    `eddy.Progress` a few times a second, and ``control`` once, with an object whose `stop()` ends the run. With
+    ``latency="50 ms"`` batches are as large as they may be for the results of a row to be written so soon after it was
+    read; ``batch`` is then the most that they may have. ``metrics=":9100"`` answers Prometheus; it may be a registry of
+    its client, or a meter provider of OpenTelemetry, or a list of these. ``watch=True``, or a port, serves a live page
+    of the run on this machine, and ``report="run.html"`` writes it to a file at the end. With
+    ``on="spark"`` Spark reads the files and joins them. All other options are those of `Eddy`.
     """
     given = {"lateness": lateness, **options}
-    checked_options = checked(sink, bad, late, batch, limit, on_progress, every, checkpoint, given)
+    checked_options = checked(
+        sink,
+        bad,
+        late,
+        batch,
+        limit,
+        on_progress,
+        every,
+        checkpoint,
+        given,
+        latency,
+        metrics,
+        shows(watch, report),
+    )
     made, matched = query_of(query, sources_of(sources))
+    if on is not None:
+        choice("on", on, (SPARK,))
+        given |= {"late": late, "batch": batch, "checkpoint": checkpoint, "every": every, "speed": speed}
+        pages = {"watch": watch or None, "report": report}
+        check(given | {"latency": latency, "metrics": metrics} | pages, checked_options, matched)
+        return run_on_spark(made, matched, checked_options, Loop(made, matched, checked_options).schema())
+    matched = in_time(made, matched, speed)
     with used(checkpoint) as checkpoints:
         loop = Loop(made, matched, checked_options, checkpoints)
         if control is not None:
             control(loop)
-        return loop.go()
+        try:
+            return loop.go()
+        finally:
+            loop.close()

@@ -3,12 +3,33 @@
 from __future__ import annotations
 
 import warnings
+import zlib
 
 import pytest
+from attrs import define, field
 
 import eddy
+import policies
 from eddy.running.checkpoints import Checkpoints
+from tests.faults.world import own_of
+from tests.push_cases import Turning
 from tests.runs import QUERY, counted, expected, feed, read, write
+
+
+@define
+class Stopping(Turning):
+    """Stops a run when it was asked so often; of one engine only."""
+
+    loops: list = field(factory=list, kw_only=True)
+    after: int = field(default=1, kw_only=True)
+
+    def choose(self, view):
+        if self.asked == self.after:
+            self.loops[0].stop()
+        return super().choose(view)
+
+    def __deepcopy__(self, memo):
+        return self
 
 
 @pytest.fixture
@@ -81,6 +102,52 @@ def test_a_damaged_checkpoint_is_passed_over(ending, harm, sources, tmp_path):
     assert counted(read(tmp_path / "out.csv")) == expected(feed(1))
 
 
+def test_rows_that_only_the_newest_has_may_be_damaged(sources, tmp_path):
+    """A file of rows is of several checkpoints: each has its own part of it, with a checksum."""
+    for after in (2, 3):
+        loops = []
+        stopping = Stopping(("A (B C)",), 20, loops=loops, after=after)
+        rest(sources, tmp_path, routing=stopping, batch=16, every=0, control=loops.append)
+    folder = tmp_path / "progress"
+    newest, before = (own_of(path) for path in sorted(folder.glob("*.json"))[:-3:-1])
+    name = next(
+        name for name, size in newest.items() if name.endswith(".rows") and size > before.get(name, 0)
+    )
+    (folder / name).write_bytes((folder / name).read_bytes()[: before.get(name, 0)])
+    with pytest.warns(eddy.CheckpointWarning, match="is used instead"):
+        rest(sources, tmp_path)
+    assert counted(read(tmp_path / "out.csv")) == expected(feed(1))
+
+
+def test_checkpoints_of_former_versions(sources, tmp_path):
+    """Which have all rows in the snapshot: a run goes on from there, and writes its own."""
+    part(sources, tmp_path, lateness=3)
+    newest = max((tmp_path / "progress").glob("*.eddy"))
+    eddy.Eddy.load(newest).save(newest)
+    for path in (tmp_path / "progress").glob("*.rows"):
+        path.unlink()
+    part(sources, tmp_path)
+    rest(sources, tmp_path)
+    assert counted(read(tmp_path / "out.csv")) == expected(feed(1))
+
+
+def test_a_checkpoint_of_a_newer_version_is_refused(sources, tmp_path):
+    """It says of which."""
+    part(sources, tmp_path)
+    for path in (tmp_path / "progress").glob("*.json"):
+        body = path.read_bytes().partition(b"\n")[2].replace(b'"format": 1', b'"format": 7')
+        path.write_bytes(f"{zlib.crc32(body):08x}\n".encode() + body)
+    with pytest.raises(eddy.StateError, match="of format 7, written by Eddy"):
+        rest(sources, tmp_path)
+
+
+def test_the_snapshot_of_a_checkpoint_is_one_as_any(sources, tmp_path):
+    """`Eddy.load` takes it."""
+    part(sources, tmp_path)
+    newest = max((tmp_path / "progress").glob("*.eddy"))
+    assert eddy.Eddy.load(newest).query.names == ("A", "B", "C")
+
+
 def test_no_whole_checkpoint_is_an_error(sources, tmp_path):
     """To begin anew would lose what was done, in silence."""
     part(sources, tmp_path)
@@ -90,13 +157,35 @@ def test_no_whole_checkpoint_is_an_error(sources, tmp_path):
         rest(sources, tmp_path)
 
 
+@pytest.mark.parametrize("every", [0, 0.001])
+def test_a_change_of_plan_that_holds_results_back_puts_a_commit_off(every, sources, tmp_path):
+    """And a run that is stopped gives them first: a checkpoint has no place for them."""
+    changes = 0
+    for stop in range(1, 30):
+        loops = []
+        found = rest(
+            sources,
+            tmp_path,
+            routing=Stopping(("(A B) C", "A (B C)"), 40, loops=loops, after=3 * stop),
+            migration=policies.ParallelTrack(order="pt"),
+            batch=7,
+            every=every,
+            control=loops.append,
+        )
+        changes += found.changes
+        if found.ended == "end":
+            break
+    assert changes > 1 and stop > 1 and counted(read(tmp_path / "out.csv")) == expected(feed(1))
+
+
 def test_few_files_are_kept(sources, tmp_path):
     """However many commits there were."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         rest(sources, tmp_path, batch=5, every=0)
     names = {path.suffix for path in (tmp_path / "progress").iterdir()}
-    assert len(list((tmp_path / "progress").iterdir())) <= 4 and names <= {".json", ".eddy", ""}
+    names -= {".rows"}
+    assert len(list((tmp_path / "progress").iterdir())) <= 9 and names <= {".json", ".eddy", ".history", ""}
 
 
 def test_what_cannot_go_back_has_no_checkpoints(tmp_path):
