@@ -62,7 +62,7 @@ def run(
     *sources: str,
     out: Annotated[str, Parameter(allow_leading_hyphen=True)] = "-",
     format: str | None = None,
-    schema: str | None = None,
+    schema: list[str] | None = None,
     time: list[str] | None = None,
     lateness: str | None = None,
     late: str | None = None,
@@ -74,7 +74,14 @@ def run(
     plan: str | None = None,
     batch: int | None = None,
     limit: int | None = None,
+    latency: str | None = None,
     idle: str | None = None,
+    speed: str | None = None,
+    metrics: str | None = None,
+    watch: bool = False,
+    port: int | None = None,
+    report: str | None = None,
+    on: str | None = None,
     follow: bool = False,
     explain: bool = False,
     quiet: bool = False,
@@ -92,7 +99,8 @@ def run(
     format
         Of a folder, or of standard output: parquet, csv, tsv, jsonl, arrow.
     schema
-        A JSON file with the columns of streams: {"clicks": {"ts": "timestamp", "user": "int64"}}.
+        The columns of streams: a JSON file, {"clicks": {"ts": "timestamp", "user": "int64"}}; or clicks=like.parquet,
+        a file whose columns one stream has. It may be given for each.
     time
         The time column of a stream: clicks=when. It may be given for each.
     lateness
@@ -112,13 +120,27 @@ def run(
     plan
         The join order: "(A B) C". Without it the engine chooses.
     batch
-        Rows that are read at a time, about.
+        Rows that are read at a time, about; with --latency at most.
     limit
         Results after which the run is over.
+    latency
+        How long it may take from the reading of a row to the writing of its results: 50ms. Batches are sized for that.
     idle
         How long a silent source holds up the others: 10s.
+    speed
+        How many times as fast as their times say rows come: 10x. Without it, as fast as they can be read.
+    metrics
+        Where Prometheus asks for metrics: :9100, on this machine only, or 0.0.0.0:9100; or otel for OpenTelemetry.
+    watch
+        A live page of the run, on this machine; in a terminal it stays when the run is over, until Ctrl-C.
+    port
+        Of that page; without it any that is free.
+    report
+        A file for that page when the run is over, such as run.html: it needs nothing else.
+    on
+        Where it runs: here, or on spark, over files and folders.
     follow
-        Files grow, and folders have more of them later: go on until Ctrl-C.
+        Files grow, folders have more of them later, and what is not there yet is waited for: go on until Ctrl-C.
     explain
         Say how the query would be run, and do not run it.
     quiet
@@ -126,16 +148,51 @@ def run(
     """
     from eddy.command.run import Asked, run
 
-    asked = Asked(query, sources, schema, time or [], follow)
+    asked = Asked(query, sources, schema or [], time or [], follow)
     options = {"lateness": lateness, "late": late, "bad": bad, "checkpoint": checkpoint, "every": every}
+    options |= {"speed": speed, "latency": latency, "metrics": metrics, "on": on}
+    pages = {"watch": watch if port is None else port, "report": report}
     engine = {"threads": threads, "memory": memory, "plan": plan, "idle": idle}
     return run(
-        asked, out, format, {**options, "batch": batch, "limit": limit}, engine, explain=explain, quiet=quiet
+        asked,
+        out,
+        format,
+        {**options, **pages, "batch": batch, "limit": limit},
+        engine,
+        explain=explain,
+        quiet=quiet,
     )
 
 
 @app.command
-def check(query: str, /, *sources: str, schema: str | None = None, time: list[str] | None = None) -> int:
+def sql(
+    *files: str,
+    command: Annotated[str | None, Parameter(name=["--command", "-c"])] = None,
+    format: str = "csv",
+    quiet: bool = False,
+) -> int:
+    """A shell for queries over streams that have names; or statements from files, from -c or from standard input.
+
+    Parameters
+    ----------
+    files
+        Files of statements. The first error ends it.
+    command
+        Statements: "CREATE STREAM clicks FROM 'clicks.parquet'; SELECT user FROM clicks [ROWS 1]".
+    format
+        Of what is printed, outside a terminal: csv, tsv, jsonl, arrow.
+    quiet
+        Print nothing but results and errors.
+    """
+    from eddy.command.sql import sql
+
+    return sql(files, command, format, quiet)
+
+
+@app.command
+def check(
+    query: str, /, *sources: str, schema: list[str] | None = None, time: list[str] | None = None
+) -> int:
     """Type a query against its sources without running it: windows, keys, warnings.
 
     Parameters
@@ -145,14 +202,73 @@ def check(query: str, /, *sources: str, schema: str | None = None, time: list[st
     sources
         A source for each stream: name=path.
     schema
-        A JSON file with the columns of streams.
+        The columns of streams: a JSON file, or clicks=like.parquet. It may be given for each.
     time
         The time column of a stream: clicks=when. It may be given for each.
     """
     from eddy.command.check import check
     from eddy.command.run import Asked
 
-    return check(Asked(query, sources, schema, time or [], False))
+    return check(Asked(query, sources, schema or [], time or [], False))
+
+
+@app.command
+def replay(
+    *sources: str,
+    to: Annotated[str, Parameter(allow_leading_hyphen=True)],
+    speed: str = "1x",
+    format: str | None = None,
+    schema: list[str] | None = None,
+    time: list[str] | None = None,
+    bad: str = "drop",
+    follow: bool = False,
+    quiet: bool = False,
+) -> int:
+    """Feed recorded rows to a place as they came, by their times, or so many times faster.
+
+    Parameters
+    ----------
+    sources
+        A source for each stream: name=path.
+    to
+        A folder (out/), in which each stream gets a file that grows; the address of a server; a place that has {stream}
+        in it for their names; or - for standard output, if there is one stream.
+    speed
+        How many times as fast as recorded: 10x, or max. Times that are whole numbers count seconds.
+    format
+        Of files, or of standard output: jsonl, csv, tsv, parquet, arrow.
+    schema
+        The columns of streams: a JSON file, or clicks=like.parquet. It may be given for each.
+    time
+        The time column of a stream: clicks=when. It may be given for each.
+    bad
+        What becomes of rows that are none: drop, error or keep:FILE.
+    follow
+        Files grow: go on until Ctrl-C.
+    quiet
+        Say nothing but errors.
+    """
+    from eddy.command.replay import replay
+    from eddy.command.run import Asked
+
+    return replay(Asked("", sources, schema or [], time or [], follow), to, format, speed, bad, quiet=quiet)
+
+
+@app.command
+def report(folder: str, /, *, out: str = "run.html") -> int:
+    """Write a page of what a run was like, of its checkpoints: plans, why they were changed, rates, memory.
+
+    Parameters
+    ----------
+    folder
+        The checkpoints of the run, which is over or was killed.
+    out
+        The page: a file that needs nothing else.
+    """
+    from eddy.running.showing import report_of
+
+    print(report_of(folder, out))
+    return 0
 
 
 @app.command
@@ -161,6 +277,22 @@ def doctor() -> int:
     from eddy.command.doctor import doctor
 
     return doctor()
+
+
+@app.command(name="--install-completion")
+def completion(*, shell: str | None = None, output: str | None = None) -> int:
+    """Install tab completion.
+
+    Parameters
+    ----------
+    shell
+        bash, zsh or fish; by default the one that this is.
+    output
+        Write the script there, and leave the files that a shell reads when it starts as they are.
+    """
+    from eddy.command.completion import install
+
+    return install(shell, output)
 
 
 @app.command
@@ -207,4 +339,4 @@ def demo(
     return flights(partitions=partitions)
 
 
-COMMANDS = ("run", "check", "doctor", "demo")
+COMMANDS = ("run", "sql", "check", "replay", "report", "doctor", "demo")

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import json
+import contextlib
 import os
 import re
-import signal
 import sys
-import threading
+import time
 import warnings
-from collections.abc import Mapping, Sequence
-from types import FrameType
+from collections.abc import Sequence
 from typing import Any
 
 from attrs import frozen
 
 import eddy
 from eddy.command.app import Wrong
+from eddy.command.schemas import schemas_of
 from eddy.command.view import Live, Plain, Silent
 from eddy.errors import EddyError
 from eddy.running.asked import query_of
+from eddy.running.stopping import Stopped
 from eddy.sources.base import Source
 
 
@@ -29,7 +29,7 @@ class Asked:
 
     query: str
     sources: Sequence[str]
-    schema: str | None
+    schemas: Sequence[str]
     times: Sequence[str]
     follow: bool
 
@@ -50,28 +50,15 @@ class Asked:
         if not paths:
             raise Wrong("give a source for each stream, such as clicks=clicks.parquet")
         times = _pairs(self.times, "--time", "clicks=when")
-        schemas = self._schemas()
-        for name in (*times, *schemas):
-            if name not in paths:
-                raise Wrong(f"there is no source {name}, only {', '.join(paths)}")
+        schemas = schemas_of(self.schemas)
+        for option, given in (("--time", times), ("--schema", schemas)):
+            for name in given:
+                if name not in paths:
+                    raise Wrong(f"{option} names {name}: there is no such source, only {', '.join(paths)}")
         return {
             name: eddy.source(path, schema=schemas.get(name), time=times.get(name), follow=self.follow)
             for name, path in paths.items()
         }
-
-    def _schemas(self) -> Mapping[str, Any]:
-        if self.schema is None:
-            return {}
-        try:
-            with open(self.schema, encoding="utf-8") as file:
-                read = json.load(file)
-        except (OSError, ValueError) as error:
-            raise EddyError(f"cannot read the schema {self.schema}: {error}") from error
-        if not isinstance(read, dict) or not all(isinstance(of, dict) for of in read.values()):
-            raise EddyError(
-                f'the schema {self.schema} is not of the form {{"clicks": {{"ts": "timestamp"}}}}'
-            )
-        return read
 
 
 def run(
@@ -92,52 +79,44 @@ def run(
     engine = {name: value for name, value in engine.items() if value is not None}
     with warnings.catch_warnings(record=not quiet) as warned:
         warnings.simplefilter("ignore" if quiet else "always")
-        query, _ = query_of(text, sources)
+        query, matched = query_of(text, sources)
     for warning in warned or ():
         print(f"eddy: {warning.message}", file=sys.stderr)
     if explain:
         print(eddy.Eddy(query, **{k: v for k, v in engine.items() if k != "idle"}).explain())
         return 0
     view = Silent() if quiet else Live() if _is_terminal() else Plain(sys.stderr)
-    stopped = Stopped()
+    stopped, stays = Stopped(), bool(options["watch"]) and _is_terminal()
+    loops: list[Any] = []
+
+    def control(loop: Any) -> None:
+        loop.showing.stays = stays
+        loops.append(loop)
+        stopped.control(loop)
+
     with stopped, view:
         outcome = eddy.run(
-            text,
-            sources,
+            query,
+            matched,
             eddy.sink(out, format=format),
             on_progress=view.show,
-            control=stopped.control,
+            control=control,
             **options,
             **engine,
         )
     view.end(outcome)
+    if stays and loops:
+        _stay(loops[0].showing)
     return 130 if outcome.ended == "stopped" else 0
 
 
-class Stopped:
-    """Ctrl-C, and a signal to terminate, end a run after the push that is under way; a second one ends it at once."""
-
-    def __init__(self) -> None:
-        self._loop: Any = None
-        self._former: dict[int, Any] = {}
-
-    def control(self, loop: Any) -> None:
-        """The run that is to be stopped."""
-        self._loop = loop
-
-    def __enter__(self) -> None:
-        if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM):
-                self._former[number] = signal.signal(number, self._stop)
-
-    def __exit__(self, *_: object) -> None:
-        for number, handler in self._former.items():
-            signal.signal(number, handler)
-
-    def _stop(self, number: int, frame: FrameType | None) -> None:
-        if self._loop is None or self._loop.stopping:
-            raise KeyboardInterrupt
-        self._loop.stop()
+def _stay(showing: Any) -> None:
+    """The page is answered until Ctrl-C."""
+    print(f"the page stays at {showing.url} until Ctrl-C", file=sys.stderr)
+    with contextlib.suppress(KeyboardInterrupt):
+        while True:
+            time.sleep(3600)
+    showing.close()
 
 
 def _pairs(given: Sequence[str], what: str, example: str) -> dict[str, str]:

@@ -11,7 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from eddy.progress import shown as drawing
+from eddy.running.describing import closing
 from eddy.running.outcome import Outcome, Progress
+from eddy.running.telling import READING
 
 PERIOD = 5.0
 """Seconds between two lines."""
@@ -39,8 +41,17 @@ class Plain(Silent):
     def __init__(self, file: IO[str]) -> None:
         self.file = file
         self._next, self._plan = PERIOD, ""
+        self._states: dict[str, str] = {}
+        self._told = False
 
     def show(self, progress: Progress) -> None:
+        for what, where in () if self._told else addresses(progress):
+            self._say(f"{what} at {where}")
+        self._told = True
+        for name, state in progress.states.items():
+            if state != self._states.get(name, READING) and not progress.ended:
+                self._say(f"{progress.seconds:7.1f} s  source {name} is {state}")
+        self._states = progress.states
         if self._plan and progress.plan != self._plan:
             self._say(f"{progress.seconds:7.1f} s  plan {self._plan} -> {progress.plan}")
         self._plan = progress.plan
@@ -83,21 +94,23 @@ class Live(Silent):
         if before is not None and before.plan != progress.plan:
             self._changed = f", changed at {progress.seconds:.0f} s"
         table = Table(box=None, pad_edge=False, show_edge=False)
-        for name in ("stream", "rows", "rows/s", "newest", "behind", "waiting", "late", "bad"):
-            table.add_column(
-                name, justify="left" if name in ("stream", "newest") else "right", header_style="dim"
-            )
+        for name in ("stream", "rows", "rows/s", "newest", "lag", "waiting", "late", "bad", "source"):
+            left = name in ("stream", "newest", "source")
+            table.add_column(name, justify="left" if left else "right", header_style="dim")
         for name, rows in progress.rows.items():
             rate = _rate(before, progress, name)
-            cells = [progress.behind.get(name, ""), progress.waiting.get(name, 0)]
+            cells = [progress.lag.get(name, ""), progress.waiting.get(name, 0)]
             table.add_row(
                 *(name, f"{rows:,}", f"{rate:,.0f}", progress.newest.get(name, ""), *map(str, cells)),
                 *(f"{progress.late.get(name, 0):,}", f"{progress.bad.get(name, 0):,}"),
+                progress.states.get(name, ""),
             )
         done = "" if progress.done is None else f"  {progress.done:.0%}{_left(progress)}"
+        mark = "" if progress.watermark is None else f"watermark {progress.watermark}\n"
+        metrics = "".join(f"\n{what} at {where}" for what, where in addresses(progress))
         table.caption = Text(
-            f"{progress.results:,} results  {progress.bytes / 1e6:,.0f} MB  {progress.seconds:.0f} s{done}\n"
-            f"plan {progress.plan}{self._changed}"
+            f"{progress.results:,} results  {memory_of(progress)}  {progress.seconds:.0f} s{done}\n"
+            f"{mark}plan {progress.plan}{self._changed}{metrics}"
         )
         table.caption_justify = "left"
         return table
@@ -107,28 +120,35 @@ class Live(Silent):
             print(line, file=sys.stderr)
 
 
+def addresses(progress: Progress) -> list[tuple[str, str]]:
+    """Where a run may be seen."""
+    found = (("live page", progress.page), ("metrics", progress.metrics))
+    return [(what, where) for what, where in found if where is not None]
+
+
 def line_of(progress: Progress) -> str:
     """A moment in one line."""
     rows = ", ".join(f"{name} {count:,}" for name, count in progress.rows.items())
     done = "" if progress.done is None else f"{progress.done:.0%}, "
+    mark = "" if progress.watermark is None else f"; watermark {progress.watermark}"
     lost = [
         f"{sum(of.values()):,} {what}" for what, of in (("bad", progress.bad), ("late", progress.late)) if of
     ]
-    return f"{done}{progress.results:,} results; rows: {rows}" + "".join(f"; {text}" for text in lost)
+    told = f"{done}{progress.results:,} results; rows: {rows}{mark}; {memory_of(progress)}"
+    return told + "".join(f"; {text}" for text in lost)
 
 
-def closing(outcome: Outcome) -> list[str]:
-    """The last words."""
-    rows = " + ".join(f"{count:,} {name}" for name, count in outcome.rows.items())
-    end = {"end": "", "limit": ", as many as were asked for", "stopped": ", stopped before the end"}[
-        outcome.ended
-    ]
-    lines = [f"{outcome.results:,} results of {rows} rows in {outcome.seconds:.1f} s{end}"]
-    for what, of in (("bad", outcome.bad), ("late", outcome.late)):
-        if of:
-            lines.append(f"{sum(of.values()):,} {what} rows were left out")
-    lines += [f"  {letter}" for letter in outcome.letters[:3]]
-    return lines
+def memory_of(progress: Progress) -> str:
+    """What the engine holds, and what it was to hold at most."""
+    held = f"{progress.bytes / 1e6:,.0f} MB"
+    if progress.memory is None:
+        return held
+    budget = f"of {progress.memory / 1e6:,.0f} MB"
+    return (
+        f"{held} {budget}: the budget cannot be kept"
+        if progress.bytes > progress.memory
+        else f"{held} {budget}"
+    )
 
 
 def _rate(before: Progress | None, now: Progress, name: str) -> float:

@@ -34,9 +34,9 @@ def place(tmp_path, monkeypatch):
 SOURCES = ["A=A.csv", "B=B.parquet", "C=C.jsonl"]
 
 
-def started(*arguments, cwd, **more):
+def started(*arguments, cwd, env=None, **more):
     """A process of the command."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **(env or {})}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.PIPE, **more}
     return subprocess.Popen([*COMMAND, *arguments], cwd=cwd, env=environment, **pipes)
 
@@ -104,7 +104,7 @@ def test_schemas_and_times_can_be_given(place, capfd):
     assert main(arguments) == 0
     told = capfd.readouterr()
     assert told.out == '{"k": 1}\n{"k": 2}\n'
-    assert "1 bad rows were left out\n  late.csv, row 4: column when: 'z' does not fit int32" in told.err
+    assert "1 bad row was left out\n  late.csv, row 4: column when: 'z' does not fit int32" in told.err
     assert json.loads((place / "bad.jsonl").read_text())["row"] == 4
 
 
@@ -143,7 +143,7 @@ def test_doctor_says_what_is_there(capfd):
         (["run", "query.sql"], "give a source for each stream"),
         (["run", "query.sql", "A.csv"], "a source is name=value"),
         (["run", "query.sql", "A=A.csv", "A=A.csv"], "A is given twice"),
-        (["run", "query.sql", "A=A.csv", "--time", "B=x"], "no source B"),
+        (["run", "query.sql", "A=A.csv", "--time", "B=x"], "--time names B: there is no such source"),
         (["run", "query.sql", "A=A.csv", "--threads", "many"], "many"),
         (["run", "query.sql", "A=A.csv", "--thread", "2"], "--threads"),
     ],
