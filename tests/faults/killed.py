@@ -17,6 +17,7 @@ import eddy
 from eddy.running.feeds import Feed
 from eddy.sinks.files import LineFile
 from eddy.sinks.parts import Parts
+from tests.faults.apart import fork
 from tests.runs import QUERY, counted, expected, feed, read, write
 
 CALLS = ("fsync", "replace", "unlink", "link", "rmdir")
@@ -53,6 +54,8 @@ class Steps:
 class World:
     """Files, a query over them, and what the oracle says of it."""
 
+    steps = Steps
+
     def __init__(self, folder, seed, out, disorder=0, rows=60):
         self.folder, self.out = folder, f"{folder}/{out}"
         tables = feed(seed, rows=rows, disorder=disorder)
@@ -80,11 +83,11 @@ class World:
     def killed(self, step, **options):
         """Run it in a process of its own, which is killed before a step. The steps it has taken, if it was not."""
         pipe, end = os.pipe()
-        child = os.fork()
+        child = fork()
         if not child:
             status = 1
             try:
-                steps = Steps(step)
+                steps = self.steps(step)
                 steps.watch()
                 warnings.simplefilter("ignore")
                 self.run(**options)
@@ -112,3 +115,21 @@ class World:
         if os.path.isdir(out):
             hidden += [name for name in os.listdir(out) if name.startswith(".")]
         assert hidden == [], hidden
+
+
+def damage(folder, pick):
+    """Cut the newest manifest or engine short, or turn a byte of it, if there is one before it."""
+    manifests = sorted(path for path in folder.glob("*.json"))
+    if len(manifests) < 2:
+        return
+    newest = manifests[-1]
+    if pick.random() < 0.5 and newest.with_suffix(".eddy").exists():
+        newest = newest.with_suffix(".eddy")
+    content = bytearray(newest.read_bytes())
+    if b'"finished": true' in manifests[-1].read_bytes():
+        return  # what was put together at the end has taken its parts along
+    if pick.random() < 0.5:
+        content = content[: pick.randrange(len(content))]
+    else:
+        content[pick.randrange(len(content))] ^= 0xFF
+    newest.write_bytes(content)
