@@ -21,14 +21,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from attrs import define, field
 from rich.console import Console
 
+from eddy.demo.drift import Drift
 from eddy.demo.progress import Live, Plain, Progress
 from eddy.errors import EddyError
+from eddy.page.html import write
 from eddy.query.query import Query
 from eddy.query.sql import sql
 from policies import Auto, Jisc
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+    from eddy.spark.report import PartitionReport
 
 T = TypeVar("T")
 
@@ -77,6 +81,8 @@ FIRST = 5
 """Results that are shown."""
 RUNS = 2
 """How often each join runs."""
+REPORT = "eddy-demo.html"
+"""The page at the end."""
 SAMPLE = 0.02
 """The part of the rows that is looked at before they are dealt out."""
 
@@ -143,7 +149,28 @@ class Flights:
         say(f"{sum(sizes.values()):,} rows gave {self.results:,} results in {' and, warm, in '.join(ours)}.")
         say(f"Spark SQL took {' and, warm, '.join(other)}. In all engines: {engines:.2f} s.")
         say(f"An independent join by Spark SQL: {self.lost:,} lost, {self.repeated:,} repeated or wrong.")
+        self._report(list(eddy.spark.reports(joined)))
         return not (self.lost or self.repeated)
+
+    def _report(self, cells: list[PartitionReport]) -> None:
+        """One engine on a feed that drifts, beside a fixed plan; and a page that shows it, and the cells."""
+        drift = Drift()
+        with self.progress.step("one engine on a feed that drifts, and a fixed plan beside it") as show:
+            run = drift.run(show)
+        run["cells"] = [
+            {
+                "cell": cell.cell,
+                "rows": sum(cell.rows.values()),
+                "results": cell.results,
+                "seconds": cell.engine_seconds,
+                "plan": cell.plan,
+            }
+            for cell in sorted(cells, key=lambda cell: cell.cell)
+        ]
+        say, changes = self.progress.say, sum(change["outcome"] == "changed" for change in run["changes"])
+        faster = f"{drift.gain:.1f} times as fast as the plan that was best at first"
+        say(f"A feed that drifts: {changes} changes of plan, {faster}, in one run.")
+        say(f"See it: {write(REPORT, run)}")
 
     def _start_workers(self) -> None:
         """A job that does nothing, in as many workers as run at once: what they load is loaded then."""

@@ -2,5 +2,5 @@
 
 Collecting statistics, `explain`, `why_not`, and the history of events that it needs; what a STAIR holds.
 
-May import: values, query, plan, intake, store, feedback, router, results.
+May import: values, query, plan, intake, reorder, store, feedback, router, results.
 """

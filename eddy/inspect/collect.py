@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from eddy.inspect.explain import key_text
 from eddy.inspect.feedback import feedback_statistics_of
 from eddy.inspect.shards import together
+from eddy.inspect.times import timed, watermark
 from eddy.plan.compiler import StairId
 from eddy.router.router import Router
 from eddy.statistics import StairStatistics, Statistics, StreamStatistics
@@ -25,7 +26,7 @@ def statistics_of(state: EngineState, at: NDArray[np.int64] | None = None) -> St
     ``at``: the low-water rows by which it does; without them, those of the engine's last event.
     """
     lowwater = state.lowwater
-    at = state.row_numbers.lows if at is None else at
+    whole, at = at is None, state.row_numbers.lows if at is None else at
     marks = at.astype(np.int32)
     lows, counts = lowwater.lows.tolist(), lowwater.counts.tolist()
     streams = tuple(
@@ -70,7 +71,7 @@ def statistics_of(state: EngineState, at: NDArray[np.int64] | None = None) -> St
         composites_filled=state.executor.composites_built,
         keys_demoted=demoted,
         bytes=size + bytes_held(state),
-        streams=streams,
+        streams=timed(state, streams),
         stairs=stairs,
         history=state.changes.history,
         feedback=feedback,
@@ -79,15 +80,20 @@ def statistics_of(state: EngineState, at: NDArray[np.int64] | None = None) -> St
         probed=state.executor.probed,
         matched=state.executor.matches_made,
         candidates=candidates,
+        steps=state.steering.watch.steps() if whole else (),
+        seconds=state.seconds,
+        batches=state.batches,
+        watermark=watermark(state),
+        memory=state.options.memory,
     )
 
 
-def _disorder(state: EngineState, stream: int) -> tuple[int, int]:
-    """Rows of a stream that wait for the watermark, and those that were late."""
-    buffer = state.reorder
+def _disorder(state: EngineState, stream: int) -> tuple[int, int, int]:
+    """Rows of a stream that wait for the watermark, those that were late, and those that were refused."""
+    buffer, refused = state.reorder, state.refused.get(state.options.query.names[stream], 0)
     if buffer is None or stream not in buffer.waiting:
-        return 0, 0
-    return len(buffer.waiting[stream]), buffer.late_counts[stream]
+        return 0, 0, refused
+    return len(buffer.waiting[stream]), buffer.late_counts[stream], refused
 
 
 def bytes_held(state: EngineState) -> int:

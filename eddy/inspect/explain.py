@@ -41,6 +41,11 @@ def explain(
     lines += _chosen(statistics)
     if statistics.fault is not None:
         lines.append(f"{statistics.fault}; the next push raises it")
+    if statistics.memory is not None and statistics.over_budget:
+        lines.append(
+            f"memory budget {_size(statistics.memory)}, exceeded by {_size(statistics.over_budget)}: the rows in the "
+            "windows stay, whatever they take"
+        )
     if statistics.keys_demoted:
         lines.append(f"{_count(statistics.keys_demoted, 'key')} made holes so far, for want of memory")
     if statistics.plan != str(plan):
@@ -64,6 +69,23 @@ def explain(
         lines += _edges(statistics.feedback.edges)
         lines += _pairs(statistics.feedback)
     return "\n".join(lines)
+
+
+def analysis(statistics: Statistics) -> list[str]:
+    """What was measured, and how the steps of the plan share its time, as far as that is known: by the cost model."""
+    if not statistics.events or not statistics.seconds:
+        return ["nothing was pushed yet"]
+    each = statistics.seconds / statistics.events
+    lines = [
+        f"{statistics.seconds:.3g} s in {_count(statistics.batches, 'batch', 'batches')}, {1e9 * each:,.0f} ns an event"
+    ]
+    total = sum(step.seconds for step in statistics.steps)
+    for step in sorted(statistics.steps, key=lambda step: -step.seconds):
+        if step.probes:
+            what = f"{' '.join(step.source)} → {' '.join(step.target)}"
+            rows = f"{step.probes:,} entries probe, {_count(step.matches, 'entry', 'entries')} found"
+            lines.append(f"{step.seconds / total:4.0%} {what}: {rows}; {1e3 * step.seconds:,.3g} ms reckoned")
+    return lines
 
 
 def _ways(plan: Orderings, name: str) -> list[str]:
@@ -165,8 +187,8 @@ def _stair(stair: StairStatistics) -> str:
     return f"STAIR {stair.name}: {stair.live:,} live, {_size(stair.bytes)}, {state}"
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
+def _count(number: int, what: str, several: str = "") -> str:
+    return f"{number:,} {what if number == 1 else several or f'{what}s'}"
 
 
 def _size(count: int) -> str:

@@ -31,7 +31,10 @@ def test_the_whole_job_in_a_pipe():
     assert "\x1b" not in done.stdout and done.stdout.isascii()
     lines = done.stdout.splitlines()
     assert "flights 336,776, weather 26,115, planes 3,322, airports 1,458 rows" in lines
-    assert lines[-1] == "An independent join by Spark SQL: 0 lost, 0 repeated or wrong."
+    path = re.fullmatch("See it: (.*)", lines[-1])
+    assert path and "feed that drifts" in (ROOT / path[1]).read_text()
+    assert re.fullmatch(r"A feed that drifts: \d changes of plan, [\d.]+ times as fast as .*", lines[-2])
+    lines = lines[: lines.index("An independent join by Spark SQL: 0 lost, 0 repeated or wrong.") + 1]
     gave = re.fullmatch(r"367,671 rows gave ([\d,]+) results in [\d.]+ s and, warm, in [\d.]+ s\.", lines[-3])
     assert gave and int(gave[1].replace(",", "")) > 300_000
     taken = r"Spark SQL took [\d.]+ s and, warm, [\d.]+ s\. In all engines: [\d.]+ s\."

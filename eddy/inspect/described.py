@@ -1,0 +1,37 @@
+"""What a query is over its sources, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from eddy.query.query import Query
+
+
+def described(query: Query, sources: Mapping[str, Any]) -> list[str]:
+    """Columns, times and windows of the streams, keys, and columns of the results."""
+    lines = [line for name in query.names for line in _stream(query, name, str(sources[name]))]
+    for keys in query.key_classes:
+        lines.append("key " + " = ".join(f"{stream}.{column}" for stream, column in keys.members.items()))
+    lines += [f"tested {residual.text}" for residual in query.residuals]
+    lines += [f"{one} ON {' AND '.join(map(str, one.on)) or 'TRUE'}" for one in query.attachments]
+    lines += [f"EXCEPT {minus.stream}" for minus in query.minus]
+    if query.cross:
+        lines.append("streams that no predicate connects give every combination of their rows")
+    if query.group_by:
+        lines.append(f"groups of {', '.join(str(output.expression) for output in query.group_by)}")
+    lines.append("results " + ", ".join(f"{name} {kind}" for name, kind in query.outputs))
+    if query.signed:
+        lines.append("results are withdrawn too: they have a sign")
+    return lines
+
+
+def _stream(query: Query, name: str, source: str) -> list[str]:
+    stream = query.streams[name]
+    columns = ", ".join(f"{column} {kind}" for column, kind in stream.columns.items())
+    window = repr(stream.window) + (", by predicates" if name in query.followed else "")
+    time = f"time {stream.time}" if stream.time else "static" if stream.static else "no time"
+    lines = [f"stream {name} from {source}", f"  columns {columns}", f"  {time}, window {window}"]
+    if name in query.filters:
+        lines.append(f"  filter {query.filters[name]}")
+    return lines

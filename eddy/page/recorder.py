@@ -1,0 +1,240 @@
+"""What a page shows of an engine: read now and then, and remembered."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from attrs import define, field
+
+from eddy.engine.eddy import Eddy
+from eddy.inspect.described import described
+from eddy.page.history import History, Point
+from eddy.page.picture import fans_of, picture_of
+from eddy.page.plain import as_json
+from eddy.reorder.watermark import LAST
+from eddy.statistics import MigrationStatistics, Statistics
+from eddy.steering.decisions import Decision
+from eddy.values.durations import lag_text
+from eddy.values.instants import format_instant
+
+PERIOD = 0.5
+"""Seconds between two readings, at least."""
+SHARE = 100
+"""The next reading comes after so many times as long as one took, at the earliest: it costs a hundredth."""
+FANS = 10
+"""Readings after which fan-outs are sampled again."""
+
+
+@define(eq=False)
+class Recorder:
+    """Reads an engine, and has all that a page needs of it, as JSON."""
+
+    engine: Eddy | None
+    title: str = "Eddy"
+    sources: Mapping[str, str] = field(factory=dict)
+    clock: Callable[[], float] = time.monotonic
+    history: History = field(factory=History)
+    _began: float = field(init=False)
+    _start: float = field(init=False)
+    """When it began, in seconds since 1970."""
+    _before: Statistics | None = None
+    _at: float = 0.0
+    _next: float = 0.0
+    _readings: int = 0
+    _now: dict[str, Any] = field(factory=dict)
+    _fans: list[dict[str, Any]] = field(factory=list)
+    _decisions: tuple[Decision, ...] = ()
+    _made: tuple[MigrationStatistics, ...] = ()
+    _times: dict[tuple[int, str], float] = field(factory=dict)
+    """When decisions were carried out that are still told of; the engine remembers fewer changes than decisions."""
+    _streams: list[dict[str, Any]] = field(factory=list)
+    _query: str = ""
+    _ended: str | None = None
+    version: int = 0
+    """How many readings there were."""
+
+    def __attrs_post_init__(self) -> None:
+        self._began, self._start = self.clock(), time.time()
+        assert self.engine is not None
+        self._streams = _streams(self.engine, self.sources)
+        names = {name: self.sources.get(name, name) for name in self.engine.query.names}
+        self._query = "\n".join(described(self.engine.query, names))
+
+    def read(self, more: Mapping[str, Mapping[str, Any]] | None = None, now: bool = False) -> bool:
+        """Read the engine, if it is time, or ``now``. ``more``: what is known of each stream beyond it, such as bad
+        rows."""
+        start = self.clock()
+        if self.engine is None or not (now or start >= self._next):
+            return False
+        self._read(start, more or {})
+        took = self.clock() - start if self._readings > 1 else 0.0  # the first loads what all others need
+        self._next = start + max(PERIOD, SHARE * took)
+        return True
+
+    def end(
+        self, how: str, more: Mapping[str, Mapping[str, Any]] | None = None, closed: bool = False
+    ) -> None:
+        """The run is over: what is read now stays, and the engine may go. Of one that is ``closed`` already, only what
+        its end has brought is read: it holds no rows any more."""
+        if self.engine is None:
+            return
+        if closed:
+            self._now["results"] = self.engine.statistics().results
+        else:
+            self._read(self.clock(), more or {})
+        self.engine, self._ended = None, how
+        self.version += 1
+
+    def told(self) -> dict[str, Any]:
+        """All of it, as JSON has it."""
+        return {
+            "format": 1,
+            "title": self.title,
+            "start": self._start,
+            "query": self._query,
+            "streams": self._streams,
+            "series": self.history.columns(),
+            "changes": self._changes(),
+            "now": self._now,
+            "ended": self._ended,
+            "version": self.version,
+        }
+
+    def json(self) -> str:
+        """The same as a text."""
+        return as_json(self.told())
+
+    def _read(self, start: float, more: Mapping[str, Mapping[str, Any]]) -> None:
+        engine = self.engine
+        assert engine is not None
+        statistics, at = engine.statistics(), start - self._began
+        before = self._before
+        since = at - self._at
+        if (
+            before is not None and since > 0
+        ):  # what was before the first reading took a time that nobody knows
+            self.history.add(
+                Point(
+                    at,
+                    since,
+                    statistics.events - before.events,
+                    statistics.results - before.results,
+                    statistics.batches - before.batches,
+                    statistics.seconds - before.seconds,
+                    statistics.bytes,
+                )
+            )
+        self._decisions, self._made = engine.decisions, statistics.history
+        times = self._times | {(one.begun, one.plan): one.begun_at - self._start for one in self._made}
+        told = {(one.events, one.plan) for one in self._decisions}
+        self._times = {key: at for key, at in times.items() if key in told}
+        if self._readings % FANS == 0:
+            self._fans = fans_of(engine, statistics)
+        self._now = {
+            "t": at,
+            "events": statistics.events,
+            "results": statistics.results,
+            "plan": engine.plan,
+            "changing": not statistics.complete,
+            "bytes": statistics.bytes,
+            "changes": statistics.migrations,
+            "streams": [self._stream(i, statistics, since, more) for i in range(len(statistics.streams))],
+            "picture": picture_of(engine, statistics).told(),
+            "fans": self._fans,
+        }
+        self._before, self._at = statistics, at
+        self._readings += 1
+        self.version += 1
+
+    def _stream(
+        self, place: int, statistics: Statistics, since: float, more: Mapping[str, Mapping[str, Any]]
+    ) -> dict[str, Any]:
+        """What a line of the table of streams says."""
+        assert self.engine is not None
+        stream, unit = statistics.streams[place], self.engine.query.time_unit
+        rows = 0 if self._before is None else stream.rows - self._before.streams[place].rows
+
+        def moment(at: int | None) -> str | None:
+            if at is None or at >= LAST:
+                return None
+            return str(at) if unit is None else format_instant(at, unit, None)
+
+        return {
+            "name": stream.name,
+            "rows": stream.rows,
+            "rate": rows / since if since > 0 else None,
+            "live": stream.live,
+            "waiting": stream.waiting,
+            "late": stream.late,
+            "refused": stream.refused,
+            "newest": moment(stream.newest),
+            "watermark": moment(stream.watermark),
+            "lag": None if stream.lag is None else lag_text(stream.lag, unit),
+            **{what: of[stream.name] for what, of in more.items() if stream.name in of},
+        }
+
+    def _changes(self) -> list[dict[str, Any]]:
+        """The policy's decisions and the user's own changes, in order."""
+        made = {(change.begun, change.plan): change for change in self._made}
+        found = []
+        for decision in self._decisions:
+            key = decision.events, decision.plan
+            made.pop(key, None)
+            found.append(_decided(decision, self._times.get(key)))
+        found += [_asked_for(change, change.begun_at - self._start) for change in made.values()]
+        return sorted(found, key=lambda change: int(change["events"]))
+
+
+def _decided(decision: Decision, at: float | None) -> dict[str, Any]:
+    """A decision, as the page tells of it. Times are in seconds. ``at``: when it was carried out, where it was."""
+    return {
+        "t": at,
+        "events": decision.events,
+        "former": decision.former,
+        "plan": decision.plan,
+        "outcome": decision.outcome,
+        "reason": decision.reason,
+        "cost": decision.believed_cost,
+        "gain": decision.believed_gain,
+        "before": decision.before,
+        "after": decision.after,
+        "migration": decision.migration,
+        "thinking": decision.thinking,
+        "reckoned": None if decision.rivals is None else decision.rivals.cost,
+        "alternatives": [[other.plan, other.cost] for other in decision.alternatives],
+    }
+
+
+def _asked_for(change: MigrationStatistics, at: float) -> dict[str, Any]:
+    """A change that no policy has decided."""
+    nothing = dict.fromkeys(("cost", "gain", "before", "after", "thinking", "reckoned"))
+    return {
+        **nothing,
+        "t": at,
+        "events": change.begun,
+        "former": change.former,
+        "plan": change.plan,
+        "outcome": "changed",
+        "reason": "asked for by migrate",
+        "migration": change.seconds,
+        "alternatives": [],
+    }
+
+
+def _streams(engine: Eddy, sources: Mapping[str, str]) -> list[dict[str, Any]]:
+    """What is declared of each stream."""
+    query = engine.query
+    return [
+        {
+            "name": name,
+            "source": sources.get(name),
+            "columns": {column: str(kind) for column, kind in declared.columns.items()},
+            "window": "static" if declared.static else str(declared.window),
+            "derived": name in query.followed,
+            "lossless": str(query.allowed[name]) if name in query.allowed else None,
+            "filter": str(query.filters[name]) if name in query.filters else None,
+        }
+        for name, declared in query.streams.items()
+    ]

@@ -1,0 +1,76 @@
+"""`watch`: the live page of an engine that somebody else pushes to."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from eddy.engine.eddy import Eddy
+from eddy.errors import EddyError
+from eddy.page.html import write
+from eddy.page.recorder import PERIOD, Recorder
+from eddy.page.server import Server
+from eddy.shown import kind_of
+
+
+class Watching:
+    """A live page, until it is closed: ``with eddy.watch(engine) as page: print(page.url)``."""
+
+    def __init__(self, recorder: Recorder, port: int | None = 0) -> None:
+        self.recorder = recorder
+        self._over = threading.Event()
+        self._server = None if port is None else Server(recorder.told, lambda: recorder.version, port)
+        self._thread: threading.Thread | None = None
+
+    @property
+    def url(self) -> str | None:
+        """Where the page is; None if it is not served."""
+        return None if self._server is None else self._server.url
+
+    def follow(self) -> Watching:
+        """Read the engine now and then, in a thread: a reading waits for the batch at hand."""
+        self._thread = threading.Thread(target=self._follow, name="eddy readings", daemon=True)
+        self._thread.start()
+        return self
+
+    def report(self, path: Any) -> str:
+        """Write the page as it is now to a file that needs nothing else; its path."""
+        self.recorder.read(now=True)
+        return write(path, self.recorder.told())
+
+    def close(self) -> None:
+        """Read and answer no more."""
+        self._over.set()
+        if self._thread is not None:
+            self._thread.join(5)
+        self.recorder.end("closed")
+        if self._server is not None:
+            self._server.close()
+
+    def __enter__(self) -> Watching:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _repr_html_(self) -> str:
+        return f'<a href="{self.url}">{self.url}</a>' if self.url else "not served"
+
+    def __repr__(self) -> str:
+        return f"<Watching {self.url or 'not served'}>"
+
+    def _follow(self) -> None:
+        while not self._over.wait(PERIOD / 2):
+            self.recorder.read()
+
+
+def watch(engine: Eddy, *, port: int = 0) -> Watching:
+    """A live page of an engine, on this machine only: its plan as a picture, what flows, and why the plan was changed.
+
+    ``port``: 0 takes any that is free. `Watching.report` writes the page to a file. It needs `eddy-stairs[watch]`.
+    """
+    if not isinstance(engine, Eddy):
+        raise EddyError(f"watch takes an eddy.Eddy, not a {kind_of(engine)}")
+    recorder = Recorder(engine)
+    recorder.read()
+    return Watching(recorder, port).follow()
