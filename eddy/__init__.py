@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     )
     from eddy.inspect.entries import Entries
     from eddy.inspect.explanation import Explanation
+    from eddy.monitoring.export import metrics
+    from eddy.page.watching import Watching, watch
     from eddy.printed.as_printed import AsPrinted
     from eddy.query.attachment import (
         AntiJoin,
@@ -58,12 +60,13 @@ if TYPE_CHECKING:
         MigrationStatistics,
         StairStatistics,
         Statistics,
+        StepStatistics,
         StreamStatistics,
         TrackStatistics,
     )
     from eddy.steering.decisions import Decision
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 if not os.path.isfile(
     __file__
@@ -115,20 +118,24 @@ __all__ = [
     "StairView",
     "StateError",
     "Statistics",
+    "StepStatistics",
     "Stream",
     "StreamStatistics",
     "TrackStatistics",
     "Tumbling",
     "Unbounded",
+    "Watching",
     "aggregate_function",
     "arun",
     "compile_kernels",
     "function",
+    "metrics",
     "predicate",
     "run",
     "sink",
     "source",
     "sql",
+    "watch",
 ]
 
 
@@ -154,8 +161,10 @@ _HOMES = {
     "aggregate_function": "query.own_function",
     "compile_kernels": "compiling",
     "function": "query.function",
+    "metrics": "monitoring.export",
     "predicate": "query.predicate",
     "sql": "query.sql",
+    **{"Watching": "page.watching", "watch": "page.watching"},
     **{name: "query.attachment" for name in __all__ if name.endswith("Join")},
     **dict.fromkeys(("Range", "Rows", "Sliding", "Tumbling", "Unbounded"), "query.windows"),
     "LossyWindow": "errors",

@@ -1,8 +1,10 @@
-"""Values in error messages: never more than a line, whatever somebody has given."""
+"""Values in error messages, never more than a line, whatever somebody has given; and tables for notebooks."""
 
 from __future__ import annotations
 
 import reprlib
+from collections.abc import Iterable
+from html import escape
 
 _MOST = 120
 _SHORT = reprlib.Repr()
@@ -24,3 +26,13 @@ def kind_of(value: object) -> str:
     """Its type, and whose: pandas has DataFrames, and so has Spark."""
     of = type(value)
     return of.__name__ if of.__module__ == "builtins" else f"{of.__module__.split('.')[0]}.{of.__name__}"
+
+
+def html_table(names: Iterable[object], rows: Iterable[Iterable[object]], caption: str = "") -> str:
+    """A table for a notebook. Whatever is in it is text, and no markup."""
+    head = "".join(f"<th>{escape(str(name))}</th>" for name in names)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(str(value))}</td>" for value in row) + "</tr>" for row in rows
+    )
+    told = f"<caption>{escape(caption)}</caption>" if caption else ""
+    return f"<table>{told}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

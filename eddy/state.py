@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from eddy.inspect.history import History
     from eddy.intake.intake import Intake
     from eddy.intake.lowwater import LowWater
+    from eddy.log.events import Log
     from eddy.migration.changes import PlanChanges
     from eddy.plan.plan import Plan
     from eddy.query.query import Query
@@ -94,6 +95,8 @@ class EngineState:
     budget: Budget | None
     access: Access
     recent: RecentResults
+    log: Log
+    """Is told of late rows, and of a memory budget that is reached."""
     attached: AttachedStreams | None
     """The streams that are attached to the others; None: there are none."""
 
@@ -127,6 +130,8 @@ class EngineState:
     """Events from before, in the snapshot that it was loaded from."""
     seconds: float = 0.0
     """Time spent on batches."""
+    refused: dict[str, int] = field(factory=dict)
+    """Rows of batches that were refused, by stream; as far as it could be told how many these were."""
 
     def __attrs_post_init__(self) -> None:
         self.query = self.options.query.core

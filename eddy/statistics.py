@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from attrs import field, frozen
 
+from eddy.shown import html_table
+
 
 @frozen
 class StreamStatistics:
@@ -20,6 +22,17 @@ class StreamStatistics:
     """Rows that wait for the watermark, where they may come out of order."""
     late: int = 0
     """Rows that came behind it."""
+    refused: int = field(default=0, eq=False)
+    """Rows of batches that were refused, as far as it could be told how many these were. They have changed nothing, so
+    statistics that differ in this alone are equal."""
+    newest: int | None = field(default=None, eq=False)
+    """The newest event time, in the query's unit of time: of the rows that came, or, without `lateness`, of the last
+    row. None where there is none, or nobody looks at times, or that row came more than a million events ago."""
+    lag: int | None = field(default=None, eq=False)
+    """By how much that is behind the newest time of the stream that is furthest."""
+    watermark: int | None = field(default=None, eq=False)
+    """The time up to which all rows of it are there: the newest less the lateness, or what `advance` has promised.
+    Without `lateness` the time of the last row of any stream."""
 
 
 @frozen
@@ -155,6 +168,20 @@ class FeedbackStatistics:
 
 
 @frozen
+class StepStatistics:
+    """One step of the plan that runs, since it runs: entries of some streams probe the STAIR of others."""
+
+    source: tuple[str, ...]
+    """Streams of the entries that probe."""
+    target: tuple[str, ...]
+    """Streams of the STAIR that is probed."""
+    probes: int
+    matches: int
+    seconds: float = field(eq=False)
+    """What they take by the cost model that `policies.Auto` goes by: no clock runs in the kernels."""
+
+
+@frozen
 class Statistics:
     """One engine."""
 
@@ -185,6 +212,37 @@ class Statistics:
     """Entries that probes have looked at, whether they matched or not: what joining takes, whatever the clock says."""
     matched: int = 0
     """Entries that probes have found: the composites and results that were made, in every plan that runs."""
+
+    steps: tuple[StepStatistics, ...] = field(default=(), eq=False)
+    """Of the plan that runs; none where there is no join."""
+    seconds: float = field(default=0.0, eq=False)
+    """Time spent on batches so far."""
+    batches: int = field(default=0, eq=False)
+    watermark: int | None = field(default=None, eq=False)
+    """The time that has passed for all streams, in the query's unit of time; None if nobody looks at times."""
+    memory: int | None = None
+    """The memory budget, if there is one."""
+
+    def _repr_html_(self) -> str:
+        streams = [(s.name, f"{s.rows:,}", f"{s.live:,}", f"{s.bytes:,}", "") for s in self.streams]
+        stairs = [
+            (
+                s.name,
+                "",
+                f"{s.live:,}",
+                f"{s.bytes:,}",
+                "complete" if s.complete else f"{s.holes:,} known holes",
+            )
+            for s in self.stairs
+        ]
+        told = f"plan {self.plan}: {self.events:,} events, {self.results:,} results, {self.bytes:,} bytes"
+        return html_table(("", "rows", "live", "bytes", "STAIR"), streams + stairs, told)
+
+    @property
+    def over_budget(self) -> int:
+        """Bytes that are held beyond the memory budget. A batch may exceed it for a moment; if it stays so, the budget
+        cannot be kept: the rows in the windows stay, whatever they take."""
+        return 0 if self.memory is None else max(0, self.bytes - self.memory)
 
     @property
     def evaluations(self) -> int:

@@ -158,6 +158,14 @@ class IntegerMean(IntegerSum):
         return Column(mean, count > 0)
 
 
+class DecimalMean(IntegerMean):
+    """AVG of decimals: the exact sum divided by the count, rounded, and then by the power of ten that is its scale."""
+
+    def _show(self, state: Array) -> Column:
+        found = super()._show(state)
+        return Column(found.values / 10.0**self.argument.scale, found.known)
+
+
 @define(eq=False)
 class FloatSum(Accumulator):
     """SUM of floats: the exact sum, rounded once; infinities and NaN for as long as they are there."""

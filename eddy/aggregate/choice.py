@@ -5,6 +5,7 @@ from __future__ import annotations
 from eddy.aggregate.accumulators import (
     Accumulator,
     Count,
+    DecimalMean,
     DecimalSum,
     FloatMean,
     FloatSum,
@@ -57,6 +58,8 @@ def accumulator(function: Function, *types: ColumnType, texts: Texts | None = No
         return _value(of, _RANKS[function])
     if of.kind == "decimal" and function == "SUM":
         return DecimalSum(types, decimal_type(DIGITS, of.scale))
+    if of.kind == "decimal" and function == "AVG":
+        return DecimalMean(types, FLOAT64)
     if of.kind == "duration" and function == "SUM":
         return IntegerSum(types, of)
     if of.kind in _NUMBERS and function in _MOMENTS:

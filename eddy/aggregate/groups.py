@@ -188,6 +188,12 @@ class Groups:
         self._trim()
         return touches[row_touches, SHOWN]
 
+    def members(self) -> Array:
+        """The keys of all groups that exist, in order of first appearance; they are whole numbers."""
+        slots = self._slots()
+        slots = slots[np.argsort(self._groups[slots, MADE])]
+        return self._groups[slots, WORDS : WORDS + len(self.keys)]
+
     def table(self) -> tuple[list[Column], list[Column]]:
         """Keys and values of all groups that exist, in order of first appearance."""
         slots = self._slots()

@@ -9,33 +9,39 @@ from __future__ import annotations
 
 from numba import boolean, int64
 
-from eddy.attachments.layout import (
+from eddy.attachments.flags import (
     ANTI,
-    BIRTH,
     CHANGES,
-    COME,
-    DIE,
-    ENTRIES,
     FURTHER,
     KEEPS_LEFT,
     KEEPS_RIGHT,
+    NEAREST,
+    PAIRS,
+    SEMI,
+)
+from eddy.attachments.layout import (
+    BIRTH,
+    COME,
+    DIE,
+    ENTRIES,
     LEAVE,
     MADE,
-    NEAREST,
     NODES,
     NONE,
-    PAIRS,
     PARTNERS,
     PAST,
     RIGHT,
+    ROW_PARTNERS,
+    ROW_WAS,
+    ROW_WHEN,
     ROWS,
-    SEMI,
     STAMP,
     WAS,
     WHEN,
 )
-from eddy.attachments.table_kernels import free_entry, leave_node
+from eddy.attachments.table_kernels import SOON, leave_node
 from stairs.kernel import kernel, part
+from stairs.lowlevel.prefetch import prefetch
 
 NEW, GONE = -2, -3
 """In the place of a number of partners: it came at this event, or it went."""
@@ -68,12 +74,24 @@ def _row(made, many, place, row, sign, event, births, line):
 
 
 @part
-def _touch(counts, which, stamp, touched, touching, listed):
+def _touch_entry(entries, entry, stamp, touched, touching):
     """Remember how many partners there were before this event, and list it as one that the event concerns."""
-    if counts[which, WHEN] != stamp:
-        counts[which, WHEN] = stamp
-        counts[which, WAS] = counts[which, PARTNERS]
-        touched[touching] = listed
+    if entries.lines[entry, WHEN] != stamp:
+        entries.lines[entry, WHEN] = stamp
+        entries.lines[entry, WAS] = entries.lines[entry, PARTNERS]
+        touched[touching] = entry
+        touching += 1
+    return touching
+
+
+@part
+def _touch_row(rows, row, stamp, touched, touching):
+    """The same of a row."""
+    slot = row & (rows.links.shape[0] - 1)
+    if rows.counts[slot, ROW_WHEN] != stamp:
+        rows.counts[slot, ROW_WHEN] = stamp
+        rows.counts[slot, ROW_WAS] = rows.counts[slot, ROW_PARTNERS]
+        touched[touching] = -1 - row
         touching += 1
     return touching
 
@@ -88,6 +106,9 @@ def _pairs_of(
     sign = -1 if kind == DIE or kind == LEAVE else 0 if kind == PAST else 1
     told = flags & PAIRS and (sign >= 0 or changes or flags & FURTHER)
     for k in range(ops[o, 3], ops[o, 4]):
+        if k + SOON < pairs.shape[0]:
+            prefetch(entries.rows, pairs[k + SOON, 0])
+            prefetch(entries.lines, pairs[k + SOON, 0])
         if not (all_hold or hold[k]):
             continue
         partners += 1
@@ -98,31 +119,31 @@ def _pairs_of(
             many = _composite(made, many, entries, entry, place, row, 0, event, entries.births, entry)
         if kind == COME or (kind == LEAVE and changes):
             if changes:
-                touching = _touch(entries.counts, entry, stamp, touched, touching, entry)
-            elif entries.counts[entry, PARTNERS] == 0 and flags & SEMI:
+                touching = _touch_entry(entries, entry, stamp, touched, touching)
+            elif entries.lines[entry, PARTNERS] == 0 and flags & SEMI:
                 many = _composite(made, many, entries, entry, place, NONE, 1, event, right.born, event)
-            entries.counts[entry, PARTNERS] += sign
+            entries.lines[entry, PARTNERS] += sign
             if not changes and flags & (SEMI | ANTI):
-                leave_node(entry, entries, nodes, numbers)
+                leave_node(entry, entries, nodes)
         elif flags & KEEPS_RIGHT:
-            slot = row & (rows.nodes.shape[0] - 1)
+            slot = row & (rows.links.shape[0] - 1)
             if changes:
-                touching = _touch(rows.counts, slot, stamp, touched, touching, -1 - row)
+                touching = _touch_row(rows, row, stamp, touched, touching)
             if changes or sign > 0:
-                rows.counts[slot, PARTNERS] += sign
+                rows.counts[slot, ROW_PARTNERS] += sign
     return partners, many, touching
 
 
 @part
 def _of_row(kind, which, event, partners, made, many, right, rows, numbers, flags, place, touched, touching):
     """What a row gives by itself that comes or leaves."""
-    slot, stamp, changes = which & (rows.nodes.shape[0] - 1), numbers[STAMP] + event, flags & CHANGES
-    had = rows.counts[slot, PARTNERS]
+    slot, stamp, changes = which & (rows.links.shape[0] - 1), numbers[STAMP] + event, flags & CHANGES
+    had = rows.counts[slot, ROW_PARTNERS]
     if kind == COME:
-        rows.counts[slot, PARTNERS] = partners
-    elif changes and rows.counts[slot, WHEN] == stamp:
-        had = rows.counts[slot, WAS]
-    rows.counts[slot, WHEN], rows.counts[slot, WAS] = stamp, NEW if kind == COME else GONE
+        rows.counts[slot, ROW_PARTNERS] = partners
+    elif changes and rows.counts[slot, ROW_WHEN] == stamp:
+        had = rows.counts[slot, ROW_WAS]
+    rows.counts[slot, ROW_WHEN], rows.counts[slot, ROW_WAS] = stamp, NEW if kind == COME else GONE
     if kind == COME and changes:
         touched[touching] = -1 - which
         touching += 1
@@ -141,8 +162,8 @@ def _of_composite(
     changes, fixed = flags & CHANGES, flags & NEAREST
     sign = -1 if kind == DIE else 0 if kind == PAST else 1
     if kind != DIE:
-        entries.counts[which, PARTNERS] = partners
-    had = entries.counts[which, PARTNERS]
+        entries.lines[which, PARTNERS] = partners
+    had = entries.lines[which, PARTNERS]
     out, known = False, sign
     if had == 0 and flags & (KEEPS_LEFT | ANTI):
         out = True
@@ -159,8 +180,8 @@ def _of_composite(
         many = _composite(made, many, entries, which, place, NONE, known, event, right.born, event)
     elif out:
         many = _composite(made, many, entries, which, place, NONE, 0, event, entries.births, which)
-    entries.counts[which, WHEN] = numbers[STAMP] + event
-    entries.counts[which, WAS] = NEW if kind == BIRTH else GONE
+    entries.lines[which, WHEN] = numbers[STAMP] + event
+    entries.lines[which, WAS] = NEW if kind == BIRTH else GONE
     return many, touching
 
 
@@ -171,10 +192,10 @@ def _after_event(event, made, many, right, entries, rows, flags, place, touched,
         right_side = touched[t] < 0
         which = -1 - touched[t] if right_side else touched[t]
         if right_side:
-            slot = which & (rows.nodes.shape[0] - 1)
-            was, now = rows.counts[slot, WAS], rows.counts[slot, PARTNERS]
+            slot = which & (rows.links.shape[0] - 1)
+            was, now = rows.counts[slot, ROW_WAS], rows.counts[slot, ROW_PARTNERS]
         else:
-            was, now = entries.counts[which, WAS], entries.counts[which, PARTNERS]
+            was, now = entries.lines[which, WAS], entries.lines[which, PARTNERS]
         asked = flags & SEMI and not right_side
         before = was >= 0 and (was > 0 if asked else was == 0)
         after = was != GONE and (now > 0 if asked else now == 0)
@@ -237,7 +258,7 @@ def give(ops, pairs, hold, right, entries, nodes, rows, numbers, flags, place, m
                 touching,
             )
             if kind == BIRTH and partners and not flags & CHANGES and flags & (SEMI | ANTI):
-                leave_node(which, entries, nodes, numbers)
+                leave_node(which, entries, nodes)
         elif flags & KEEPS_RIGHT:
             many, touching = _of_row(
                 kind,
@@ -257,7 +278,4 @@ def give(ops, pairs, hold, right, entries, nodes, rows, numbers, flags, place, m
         if o + 1 == ops.shape[0] or ops[o + 1, 2] != event:
             many = _after_event(event, made, many, right, entries, rows, flags, place, touched, touching)
             touching = 0
-    for o in range(ops.shape[0]):
-        if ops[o, 0] == DIE or ops[o, 0] == PAST:
-            free_entry(ops[o, 1], entries, numbers)
     return many

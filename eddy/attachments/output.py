@@ -10,8 +10,9 @@ import numpy as np
 from eddy.attachments.kept import Kept
 from eddy.attachments.layout import Made, chosen
 from eddy.attachments.reader import Reader
-from eddy.attachments.stage import Stage
+from eddy.attachments.stage import Stage, births_of
 from eddy.attachments.streams import AttachedStreams, Coming
+from eddy.intake.travel import WHEN
 from eddy.query.expressions import Get
 from eddy.query.query import Query
 from eddy.results.contents import Contents, Fetch, Number
@@ -39,6 +40,8 @@ class AttachedOutput(Output):
         self._attached = attached
         first = int(attached.row_numbers.lows[0])
         self.stages = [Stage(query, number, changes, first) for number in range(len(query.attachments))]
+        self._births = births_of(len(self.stages), changes)
+        attached.tells_births = self._births > 0
         attached.lasting.extend(partial(self._lasting, number) for number in range(len(self.stages)))
         self.groups = AttachedGroups(query, pool, self) if query.grouped else None
         self._batches = 0
@@ -65,9 +68,9 @@ class AttachedOutput(Output):
     def of(self, router: Executor, ring: int, streams: Sequence[StoredStream], fetch: Fetch) -> Result:
         rows, signs, events = self.core.changed(router, ring)
         coming, k = self._attached.coming, len(self.query.core.names)
-        every = np.full((len(rows), len(self.query.names)), -1, np.int64)
-        every[:, :k] = rows
-        births = coming.born[events]
+        every = np.empty((len(rows), len(self.query.names)), np.int64)
+        every[:, :k], every[:, k:] = rows, -1
+        births = coming.born[events] if self._births else np.empty((len(rows), 0), np.int64)
         made = self._through(Made(every, signs, events, births), coming, streams)
         self._review()
         return self._result(made, streams, fetch)
@@ -109,7 +112,7 @@ class AttachedOutput(Output):
 
     def _nothing(self) -> Made:
         n = len(self.query.names)
-        births = np.empty((0, 2 * len(self.stages)), np.int64)
+        births = np.empty((0, self._births), np.int64)
         return Made(np.empty((0, n), np.int64), np.empty(0, np.int8), np.empty(0, np.int32), births)
 
     def table(self) -> Result:
@@ -150,9 +153,17 @@ class AttachedOutput(Output):
         self.core.restore(rows, streams)
 
     def restore_stages(
-        self, kept: Sequence[Kept], firsts: Sequence[int], streams: Sequence[StoredStream], fetch: Fetch
+        self,
+        kept: Sequence[Kept],
+        firsts: Sequence[int],
+        standing: Array | None,
+        streams: Sequence[StoredStream],
+        fetch: Fetch,
     ) -> None:
-        """Go on where another was, whose attached streams, which are there, begin with the rows ``firsts``."""
+        """Go on where another was, whose attached streams, which are there, begin with the rows ``firsts``.
+
+        ``standing`` are the results that stand, in order, if that counts.
+        """
         reader, query, lows = self.reader(streams), self.query, self._attached.row_numbers.lows.tolist()
         stops = [stream.payload.next_row for stream in self._attached.streams]
 
@@ -163,6 +174,9 @@ class AttachedOutput(Output):
 
         self.stages, self._held = [restored(number) for number in range(len(kept))], list(firsts)
         if self.groups is None:
+            return
+        if standing is not None:
+            self.groups.go_on(standing, streams)
             return
         # Groups are of what stands: all that would be withdrawn if everything ended.
         last = restored(len(kept) - 1)
@@ -200,3 +214,19 @@ class AttachedGroups(GroupedOutput):
             return reader.text(stream, column, np.ascontiguousarray(rows[:, reader.places[stream]]))
 
         return coded, text
+
+    def _whens(self, rows: Array, streams: Sequence[StoredStream]) -> list[Array]:
+        coded, _ = self._reads(rows, streams)
+        found = [(rows[:, place], coded(name, WHEN).values) for place, name in enumerate(self.query.names)]
+        return [np.where(here < 0, -1, when) for here, when in found]
+
+    def standing(self) -> Array | None:
+        """The results that stand, in order, where that counts."""
+        return None if self._order is None else self._order.live()
+
+    def go_on(self, rows: Array, streams: Sequence[StoredStream]) -> None:
+        """Take up the results that stood, after a restart."""
+        assert self._order is not None
+        n = len(rows)
+        signs, events, ids = np.ones(n, np.int8), np.zeros(n, np.int32), self._order.again(rows)
+        self.groups.step(*self._columns(rows, streams), signs, events, ids)

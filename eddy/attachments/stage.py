@@ -7,53 +7,57 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from eddy.attachments import find_kernels, give_kernels, restore_kernels, table_kernels
-from eddy.attachments.find_kernels import DYING, EVENT, OPS, PAIRED, PLACE, WALK
-from eddy.attachments.kept import Kept
-from eddy.attachments.layout import (
+from eddy.attachments import find_kernels, give_kernels, restore_kernels
+from eddy.attachments.bands import Banded
+from eddy.attachments.find_kernels import BORN, DEAD, EVENT, OPS, PAIRED, PLACE, WALK
+from eddy.attachments.flags import (
     ANTI,
     CHANGES,
-    CHOSEN,
-    ENTRY_FREE,
-    ENTRY_NEXT,
     FURTHER,
     KEEPS_LEFT,
     KEEPS_RIGHT,
+    LOOSE,
     NEAREST,
-    NODE,
-    NODE_FREE,
-    NODE_NEXT,
-    NONE,
-    NUMBERS,
-    OP,
-    ORDERED,
-    PAIRS,
-    PARTNERS,
-    ROW_HELD,
-    ROW_LIVE,
-    ROW_NEXT,
     SEMI,
-    SOLE,
+    flags_of,
+)
+from eddy.attachments.kept import Kept
+from eddy.attachments.keys import Keys
+from eddy.attachments.layout import (
+    CHOSEN,
+    ENTRY_ASCENDS,
+    ENTRY_LOW,
+    ENTRY_NEXT,
+    NONE,
+    NULL_NODE,
+    OP,
+    PARTNERS,
+    ROW_ASCENDS,
+    ROW_HELD,
+    ROW_NEXT,
+    ROW_PARTNERS,
     STAMP,
-    STRICT,
     WHEN,
-    Entries,
+    Float64s,
     Int64s,
     Left,
     Made,
-    Nodes,
     Right,
-    Rows,
     chosen,
+    concatenated,
+    in_order,
+    room_for,
 )
 from eddy.attachments.reader import Reader
 from eddy.attachments.streams import Coming
-from eddy.query.attachment import AntiJoin, Attachment, SemiJoin, valid_of
-from eddy.query.expressions import Reference
+from eddy.attachments.tables import Tables
+from eddy.intake.intake import Part
+from eddy.query.attachment import Attachment
+from eddy.query.expressions import Get
 from eddy.query.query import Query
-from eddy.values.types import Array, Column
+from eddy.values.types import Column
 
-_FEWEST, _FEWEST_PAIRS = 64, 1024
+_FEWEST_PAIRS = 1024
 
 
 class Stage:
@@ -64,71 +68,60 @@ class Stage:
         self.number = number
         self.place = query.names.index(self.attachment.stream)
         attached = len(query.attachments)
-        self.flags = flags_of(self.attachment, changes, number + 1 < attached)
         self._streams = len(query.names)
-        self._births = 2 * attached if attached > 1 and not changes else 2
-        """Numbers that a composite knows from its birth; where none can be past, two that nobody reads."""
-        self._at = 2 * number if self._births > 2 else 0
-        self._words = max(1, sum(1 + equal.nulls for equal in self.attachment.equal))
-        self._numbers = np.zeros(NUMBERS, np.int64)
-        self._numbers[[ENTRY_FREE, NODE_FREE]] = NONE
-        self._numbers[[ROW_NEXT, ROW_HELD, ROW_LIVE]] = first_row
-        self._entries = Entries(
-            np.empty((0, self._streams), np.int64),
-            np.empty((0, 4), np.int32),
-            np.empty((0, 4), np.int64),
-            np.empty((0, self._births), np.int64),
-            np.empty(0, np.int32),
-        )
-        self._nodes = Nodes(
-            np.empty((0, self._words), np.int64), np.empty((0, 4), np.int64), np.empty(0, np.int64),
-            np.empty(0, np.int32),
-        )  # fmt: skip
-        self._rows = Rows(
-            np.empty(0, np.int32), np.empty(0, np.int64), np.empty((0, 3), np.int64), np.empty(0, np.int64),
-            np.empty((0, self._births), np.int64),
-        )  # fmt: skip
+        self._births = births_of(attached, changes)
+        self._keys = Keys(self.attachment)
+        self._banded = Banded.of(self.attachment, query.streams[self.attachment.stream].time)
+        banded, in_turn = self._banded is not None, number == 0 and len(query.core.names) == 1
+        self.flags = flags_of(self.attachment, changes, number + 1 < attached, banded, in_turn)
+        self._tables = Tables(self._streams, self._births, self._keys.words, banded, first_row, in_turn)
+        self._numbers = self._tables.numbers
         self._pairs = np.empty((_FEWEST_PAIRS, 2), np.int64)
-        self._make_room(_FEWEST, _FEWEST)
 
     # -- a batch ---------------------------------------------------------------------------------------------------
 
     def step(self, before: Made, coming: Coming, reader: Reader) -> Made:
         """What a batch brings: ``before`` is what happens to the composites in front of this attachment."""
-        part = coming.parts[self.number]
+        part, tables = coming.parts[self.number], self._tables
         first = int(self._numbers[ROW_NEXT])
-        self._make_room(int(np.count_nonzero(before.signs >= 0)), len(part.events))
+        tables.make_room(int(np.count_nonzero(before.signs >= 0)), len(part.events))
+        self._know_null()
+        right = self._right(part, coming)
         left = self._left(before, reader)
-        right = self._right(part.events, part.columns, coming)
         made = list(self._given(left, right, reader))
         assert self._numbers[ROW_NEXT] == first + len(part.events)
-        self._numbers[STAMP] += len(coming.born)
+        self._numbers[STAMP] += coming.events
+        tables.free(left.signs, left.entries)
         found = concatenated(made, self._streams, self._births)
         return in_order(found) if self.flags & (CHANGES | FURTHER) else found  # nothing else is withdrawn
 
+    def _know_null(self) -> None:
+        """See that NULL has a node, where it is everybody's partner."""
+        if self.flags & LOOSE:
+            null = np.array([[0, 1]]), np.ones(1, np.uint8)
+            self._numbers[NULL_NODE] = self._tables.nodes_of(*null)[0]
+
     def _given(self, left: Left, right: Right, reader: Reader) -> Iterator[Made]:
         """What a batch gives, in portions of many pairs at the most."""
-        n, events = len(left.signs), len(right.born)
+        n, events, tables = len(left.signs), len(right.lows) - 1, self._tables
         leave = max(0, min(int(right.lows[-1] - right.lows[0]), int(self._numbers[ROW_NEXT] - right.lows[0])))
         ops = np.empty((n + leave + 2 * len(right.events), OP), np.int64)
         at = np.zeros(WALK, np.int64)
-        at[PLACE], at[DYING] = self._at, NONE
-        pairs = self._pairs
+        at[PLACE] = 2 * self.number
+        at[DEAD] = self._numbers[ENTRY_LOW]
+        at[BORN] = self._numbers[ENTRY_NEXT] - np.count_nonzero(left.signs >= 0)
+        every = tables.entries, tables.nodes, tables.rows, self._numbers, self.flags
         while at[EVENT] < events:
             at[OPS] = at[PAIRED] = 0
-            tables = self._entries, self._nodes, self._rows, self._numbers, self.flags
-            while not find_kernels.find(left, right, *tables, at, ops, pairs):
-                more = np.empty((2 * len(pairs), 2), np.int64)
-                more[: len(pairs)] = pairs
-                pairs = self._pairs = more
-            done, found = ops[: at[OPS]], pairs[: at[PAIRED]]
+            while not find_kernels.find(left, right, *every, at, ops, self._pairs):
+                more = np.empty((2 * len(self._pairs), 2), np.int64)
+                more[: len(self._pairs)] = self._pairs
+                self._pairs = more
+            done, found = ops[: at[OPS]], self._pairs[: at[PAIRED]]
             room = 2 * (len(done) + len(found))
-            made = Made(
-                np.empty((room, self._streams), np.int64), np.empty(room, np.int8), np.empty(room, np.int32),
-                np.empty((room, self._births), np.int64),
-            )  # fmt: skip
-            touched, hold = np.empty(room, np.int64), self._tested(found, reader)
-            many = give_kernels.give(done, found, hold, right, *tables, self.place, made, touched)
+            made, touched = room_for(room, self._streams, self._births), np.empty(room, np.int64)
+            hold = self._tested(found, reader)
+            many = give_kernels.give(done, found, hold, right, *every, self.place, made, touched)
             yield Made(made.rows[:many], made.signs[:many], made.events[:many], made.births[:many])
 
     def ended(self, before: Made, coming: Coming, reader: Reader) -> Made:
@@ -138,13 +131,12 @@ class Stage:
 
     def everything_ended(self, before: Made, coming: Coming, reader: Reader) -> Made:
         """The same with all that is withdrawn: every composite dies, and every row leaves."""
-        here = self.alive()
-        rows, n = self._entries.rows[here], len(here)
+        here, entries = self._tables.alive(), self._tables.entries
         every = Made(
-            np.concatenate((rows, before.rows)),
-            np.concatenate((np.full(n, -1, np.int8), before.signs)),
-            np.zeros(n + len(before.signs), np.int32),
-            np.concatenate((self._entries.births[here], _wide(before.births, self._births))),
+            np.concatenate((entries.rows[here], before.rows)),
+            np.concatenate((np.full(len(here), -1, np.int8), before.signs)),
+            np.zeros(len(here) + len(before.signs), np.int32),
+            np.concatenate((entries.births[here], before.births)),
         )
         lows = np.repeat(coming.lows, 2, axis=0)
         lows[1] = np.iinfo(np.int64).max
@@ -152,74 +144,45 @@ class Stage:
         return self.step(every, Coming(coming.parts, lows, born), reader)
 
     def _left(self, before: Made, reader: Reader) -> Left:
-        comes = before.signs >= 0
-        keys, valid = (
-            np.zeros((len(before.signs), self._words), np.int64),
-            np.zeros(len(before.signs), np.uint8),
-        )
-        values = np.zeros(len(before.signs), np.int64)
-        where = np.flatnonzero(comes)
+        signs, where = before.signs, np.flatnonzero(before.signs >= 0)
+        nodes, values = np.full(len(signs), NONE, np.int64), np.zeros(len(signs), np.int64)
+        bounds = np.empty((len(signs), 2 if self._banded else 0))
         if len(where):
-            columns = {
-                (side.stream, side.column): reader.coded(
-                    side.stream, side.column, before.rows[where, reader.places[side.stream]]
-                )
-                for side in self._read(True)
-            }
-            keys[where], valid[where], values[where] = self._keyed(columns, len(where), True)
-        births = _wide(before.births, self._births)
-        return Left(before.rows, before.signs, before.events, keys, valid, births, values)
+            keys = self._keys.of_composites(before.rows[where], reader)
+            nodes[where] = self._tables.nodes_of(keys.words, keys.valid, not self.flags & NEAREST)
+            values[where] = keys.values
+            if self._banded is not None:
+                bounds[where], after = self._banded.of_composites(before.rows[where], reader)
+                if after >= 0:
+                    self._numbers[ENTRY_ASCENDS] = self._numbers[ENTRY_NEXT] + after
+        entries = self._tables.entries_of(before.rows, signs)
+        return Left(before.rows, signs, before.events, entries, nodes, before.births, values, bounds)
 
-    def _right(self, events: NDArray[np.int32], columns: dict[str, Column], coming: Coming) -> Right:
-        found = (
-            {(side.stream, side.column): columns[side.column] for side in self._read(False)}
-            if len(events)
-            else {}
-        )
-        keys, valid, values = self._keyed(found, len(events), False)
-        born = coming.born if self._births > 2 else np.zeros((len(coming.born), 2), np.int64)
+    def _right(self, part: Part, coming: Coming) -> Right:
+        keys = self._keys.of_rows(part.columns, len(part.events))
+        nodes = self._tables.nodes_of(keys.words, keys.valid)
         lows = np.ascontiguousarray(coming.lows[:, self.number])
-        return Right(np.ascontiguousarray(events), keys, valid, values, lows, born)
+        measures = self._measures(lambda _, column: part.columns[column], len(part.events))
+        return Right(np.ascontiguousarray(part.events), nodes, keys.values, measures, lows, coming.born)
 
-    def _read(self, left: bool) -> Iterator[Reference]:
-        equals = [*self.attachment.equal]
-        if self.attachment.nearest is not None:
-            equals.append(self.attachment.nearest.equal)
-        for equal in equals:
-            yield equal.left if left else equal.right
-
-    def _keyed(
-        self, columns: dict[tuple[str, str], Column], n: int, left: bool
-    ) -> tuple[Array, Array, Array]:
-        """The words of the keys, which of them can match, and what the nearest partner is chosen by."""
-        keys, values = np.zeros((n, self._words), np.int64), np.zeros(n, np.int64)
-        if not n:
-            return keys, np.zeros(0, np.uint8), values
-        masks, word = [], 0
-        for equal in self.attachment.equal:
-            side = equal.left if left else equal.right
-            words, valid = equal.words(side.stream, columns[side.stream, side.column])
-            for values_of in words:
-                keys[:, word] = values_of
-                word += 1
-            masks.append(valid)
-        nearest = self.attachment.nearest
-        if nearest is not None:
-            side = nearest.equal.left if left else nearest.equal.right
-            values[:], valid = nearest.values(side.stream, columns[side.stream, side.column])
-            masks.append(valid)
-        mask = valid_of(*masks)
-        return keys, np.ones(n, np.uint8) if mask is None else mask.astype(np.uint8), values
+    def _measures(self, get: Get, n: int) -> Float64s:
+        """The numbers of the next rows of the stream that a band is about."""
+        if self._banded is None:
+            return np.empty(0)
+        found, after = self._banded.of_rows(get, n)
+        if after >= 0:
+            self._numbers[ROW_ASCENDS] = self._numbers[ROW_NEXT] + after
+        return found
 
     def _tested(self, pairs: Int64s, reader: Reader) -> NDArray[np.bool_]:
         """Which of the pairs satisfy the predicates beside the keys; none are named where there are no such."""
         residual = self.attachment.residual
         if residual is None or not len(pairs):
             return np.empty(0, np.bool_)
-        entries, mine = pairs[:, 0], self.attachment.stream
+        entries, mine, table = pairs[:, 0], self.attachment.stream, self._tables.entries
 
         def get(stream: str, column: str) -> Column:
-            rows = pairs[:, 1] if stream == mine else self._entries.rows[entries, reader.places[stream]]
+            rows = pairs[:, 1] if stream == mine else table.rows[entries, reader.places[stream]]
             return reader.text(stream, column, np.ascontiguousarray(rows))
 
         return np.ascontiguousarray(residual.holds(get, len(pairs)), np.bool_)
@@ -228,59 +191,61 @@ class Stage:
 
     def kept(self, first: int) -> Kept:
         """What does not follow from the rows; of those of the stream from ``first`` on."""
-        here, entries = self.alive(), self._entries
-        counts = entries.counts[here]
+        here, entries, rows = self._tables.alive(), self._tables.entries, self._tables.rows
+        lines = entries.lines[here]
         held = np.arange(first, self._numbers[ROW_NEXT] if self.flags & KEEPS_RIGHT else first)
-        slots = held & (len(self._rows.nodes) - 1)
-        partners, births = self._rows.counts[slots, PARTNERS], self._rows.births[slots]
-        rows = entries.rows[here]
-        return Kept(rows, counts[:, PARTNERS], counts[:, CHOSEN], entries.births[here], partners, births)
+        slots = self._tables.slots(held)
+        births, right = (_padded(part) for part in (entries.births[here], rows.births[slots]))
+        partners = rows.counts[slots, ROW_PARTNERS]
+        return Kept(entries.rows[here], lines[:, PARTNERS], lines[:, CHOSEN], births, partners, right)
 
     def restore(self, kept: Kept, first: int, low: int, stop: int, reader: Reader) -> None:
         """Go on, in a new stage, where another was: its stream has the rows from ``first`` to ``stop``, of which those
         before ``low`` are not live."""
-        n, held, numbers = len(kept.rows), np.arange(first, stop), self._numbers
+        held, numbers, tables = np.arange(first, stop), self._numbers, self._tables
         numbers[[ROW_NEXT, ROW_HELD]] = first
-        self._make_room(n, len(held))
+        tables.make_room(len(kept.rows), len(held))
+        stream = self.attachment.stream
+        measures = self._measures(lambda _, column: reader.text(stream, column, held), len(held))
         numbers[ROW_NEXT] = stop
-        columns = {
-            (side.stream, side.column): reader.coded(side.stream, side.column, held)
-            for side in self._read(False)
-        }
-        keys, valid, values = self._keyed(columns, len(held), False)
-        slots = held & (len(self._rows.nodes) - 1)
-        self._rows.values[slots], self._rows.counts[slots], self._rows.births[slots] = values, NONE, 0
+        self._know_null()
+        keys = self._keys.of_held(stream, held, reader)
+        slots, rows = tables.slots(held), tables.rows
+        rows.values[slots], rows.counts[slots], rows.births[slots] = keys.values, NONE, 0
+        if self._banded is not None:
+            rows.measures[slots] = measures
         if self.flags & KEEPS_RIGHT:
-            self._rows.counts[slots, PARTNERS] = kept.right_partners
-            self._rows.births[slots] = kept.right_births
-        restore_kernels.bring_rows(self._rows, self._nodes, numbers, keys, valid, low)
-        entries = self._entries
-        entries.rows[:n], entries.births[:n] = kept.rows, kept.births
-        entries.counts[:n, PARTNERS], entries.counts[:n, CHOSEN] = kept.partners, kept.chosen
-        entries.counts[:n, WHEN] = NONE
-        come = Made(kept.rows, np.ones(n, np.int8), np.zeros(n, np.int32), kept.births)
-        left = self._left(come, reader)
+            rows.counts[slots, ROW_PARTNERS] = kept.right_partners
+            rows.births[slots] = kept.right_births[:, : self._births]
+        nodes = tables.nodes_of(keys.words, keys.valid)
+        restore_kernels.bring_rows(rows, tables.nodes, numbers, nodes, low)
+        self._restore_composites(kept, reader)
+
+    def _restore_composites(self, kept: Kept, reader: Reader) -> None:
+        n, tables, entries = len(kept.rows), self._tables, self._tables.entries
+        births = np.ascontiguousarray(kept.births[:, : self._births])
+        left = self._left(Made(kept.rows, np.ones(n, np.int8), np.zeros(n, np.int32), births), reader)
+        here = left.entries
+        entries.rows[here], entries.births[here], entries.bounds[here] = kept.rows, births, left.bounds
+        entries.lines[here, PARTNERS], entries.lines[here, CHOSEN] = kept.partners, kept.chosen
+        entries.lines[here, WHEN] = NONE
         asks = self.flags & (SEMI | ANTI) and not self.flags & CHANGES
-        settled = np.ascontiguousarray(kept.partners > 0 if asks else np.zeros(n, np.bool_)).view(np.uint8)
-        restore_kernels.bring_entries(entries, self._nodes, numbers, left.keys, left.valid, settled)
+        settled = kept.partners > 0 if asks else np.full(n, bool(self.flags & NEAREST))
+        settled = np.ascontiguousarray(settled).view(np.uint8)
+        restore_kernels.bring_entries(entries, tables.nodes, here, left.nodes, settled)
 
     # -- memory ----------------------------------------------------------------------------------------------------
-
-    def alive(self) -> NDArray[np.int64]:
-        """The entries of composites that live."""
-        used = self._entries.links[: self._numbers[ENTRY_NEXT], NODE]
-        return np.flatnonzero(used > -2)
 
     def oldest_births(self, low: int) -> Int64s | None:
         """For each attached stream the first row that a composite could meet when it has ended without a partner, or a
         row from ``low`` on that has; None if nothing can be past."""
-        if self._births == 2 or self.flags & NEAREST:
+        if not self._births or self.flags & NEAREST:
             return None
-        born = []
+        born, tables = [], self._tables
         if self.flags & (KEEPS_LEFT | ANTI):
-            born.append(self._entries.births[self.alive(), 0::2])
+            born.append(tables.entries.births[tables.alive(), 0::2])
         if self.flags & KEEPS_RIGHT and low < self._numbers[ROW_NEXT]:
-            born.append(self._rows.births[[low & (len(self._rows.nodes) - 1)], 0::2])
+            born.append(tables.rows.births[tables.slots(np.array([low])), 0::2])
         found = np.concatenate(born) if born else np.empty((0, 0), np.int64)
         return found.min(axis=0) if len(found) else None
 
@@ -288,107 +253,25 @@ class Stage:
         """The first row that a composite has chosen and somebody may ask for."""
         if not self.flags & NEAREST or not self.flags & (CHANGES | FURTHER):
             return None
-        chosen = self._entries.counts[self.alive(), CHOSEN]
+        chosen = self._tables.entries.lines[self._tables.alive(), CHOSEN]
         chosen = chosen[chosen >= 0]
         return int(chosen.min()) if len(chosen) else None
 
     def retire(self, floor: int) -> None:
         """Rows before ``floor`` are asked for no more."""
-        if floor > self._numbers[ROW_HELD]:
-            table_kernels.retire(self._rows, self._nodes, self._numbers, floor)
-
-    def _make_room(self, composites: int, rows: int) -> None:
-        """Let so many more composites and rows in."""
-        numbers = self._numbers
-        need = int(numbers[ENTRY_NEXT]) + composites
-        if need > len(self._entries.counts):
-            self._grow_entries(_power(need))
-        need = int(numbers[NODE_NEXT]) + composites + rows
-        if need > len(self._nodes.newest):
-            self._grow_nodes(_power(need))
-        need = int(numbers[ROW_NEXT] - numbers[ROW_HELD]) + rows
-        if need > len(self._rows.nodes):
-            self._grow_rows(_power(need))
-
-    def _grow_entries(self, size: int) -> None:
-        used = int(self._numbers[ENTRY_NEXT])
-        rows, links, counts, births = (_longer(a, size, used) for a in self._entries[:4])
-        self._entries = Entries(rows, links, counts, births, np.full(size, NONE, np.int32))
-        table_kernels.index_entries(self._entries, used)
-
-    def _grow_nodes(self, size: int) -> None:
-        used = int(self._numbers[NODE_NEXT])
-        keys, links, newest = (_longer(a, size, used) for a in self._nodes[:3])
-        self._nodes = Nodes(keys, links, newest, np.full(size, NONE, np.int32))
-        table_kernels.index_nodes(self._nodes, used)
-
-    def _grow_rows(self, size: int) -> None:
-        held = np.arange(self._numbers[ROW_HELD], self._numbers[ROW_NEXT])
-        old = self._rows
-        grown = []
-        for ring in old:
-            fresh = np.empty((size, *ring.shape[1:]), ring.dtype)
-            if len(held):
-                fresh[held & (size - 1)] = ring[held & (len(old.nodes) - 1)]
-            grown.append(fresh)
-        self._rows = Rows(*grown)
+        self._numbers[ROW_HELD] = max(floor, self._numbers[ROW_HELD])
 
     @property
     def nbytes(self) -> int:
         """Bytes of its tables."""
-        return sum(array.nbytes for table in (self._entries, self._nodes, self._rows) for array in table)
+        return self._tables.nbytes
 
 
-def flags_of(attachment: Attachment, changes: bool, further: bool) -> int:
-    """What a stage does, as `layout` numbers it."""
-    join, nearest = attachment.join, attachment.nearest
-    asks = isinstance(join, (SemiJoin, AntiJoin))
-    return sum(
-        flag
-        for flag, on in (
-            (PAIRS, join.pairs),
-            (KEEPS_LEFT, join.keeps_left),
-            (KEEPS_RIGHT, join.keeps_right),
-            (SEMI, isinstance(join, SemiJoin)),
-            (ANTI, isinstance(join, AntiJoin)),
-            (NEAREST, join.nearest),
-            (CHANGES, changes),
-            (FURTHER, further),
-            (SOLE, asks and attachment.residual is None),
-            (STRICT, nearest is not None and nearest.strict),
-            (ORDERED, nearest is not None and nearest.ordered),
-        )
-        if on
-    )
+def births_of(attached: int, changes: bool) -> int:
+    """Numbers that composites know from their birth where so many streams are attached: none where nothing is past."""
+    return 2 * attached if attached > 1 and not changes else 0
 
 
-def concatenated(made: list[Made], streams: int, births: int) -> Made:
-    """One after the other."""
-    if len(made) == 1:
-        return made[0]
-    none = Made(
-        np.empty((0, streams), np.int64), np.empty(0, np.int8), np.empty(0, np.int32),
-        np.empty((0, births), np.int64),
-    )  # fmt: skip
-    return Made(*(np.concatenate(parts) for parts in zip(none, *made, strict=True)))
-
-
-def in_order(made: Made) -> Made:
-    """In the order of events; at each first what is withdrawn, then what is past."""
-    order = np.argsort(made.events.astype(np.int64) * 3 + made.signs, kind="stable")
-    return chosen(made, order)
-
-
-def _wide(births: Int64s, width: int) -> Int64s:
-    """What composites know from their birth, if anybody asks for it."""
-    return births if births.shape[1] == width else np.zeros((len(births), width), np.int64)
-
-
-def _longer(array: Array, size: int, used: int) -> Array:
-    longer = np.empty((size, *array.shape[1:]), array.dtype)
-    longer[:used] = array[:used]
-    return longer
-
-
-def _power(n: int) -> int:
-    return max(_FEWEST, 1 << (n - 1).bit_length())
+def _padded(births: Int64s) -> Int64s:
+    """As they are saved: two numbers that nobody reads where there are none."""
+    return births if births.shape[1] else np.zeros((len(births), 2), np.int64)

@@ -8,10 +8,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from eddy.difference import alone_kernels
 from eddy.difference.layout import Int32s, Int64s
 from eddy.difference.rows import KeyedRows
 
 Changes = tuple[Int64s, NDArray[np.int8], Int32s]
+_ALL = np.empty(0, np.uint8)
 
 
 class Alone:
@@ -54,23 +56,23 @@ class Alone:
 
     def step(self, streams: Int32s, marks: Int32s, rows: Mapping[int, KeyedRows]) -> Changes:
         """Process a batch, as `Difference.step` does: what leaves the window at an event, and then what came by it."""
-        here = np.flatnonzero(streams >= 0)  # an event of stream -1 has no row: time goes on
-        came = self._count + np.arange(len(here))
-        kept = rows[0].kept if len(here) else None
-        ahead = (marks[:, 0].astype(np.int64) - self._low) & 0xFFFFFFFF
-        lows = self._low + ahead  # never less than the one before
-        stays = lows[here] <= came
-        new = np.flatnonzero(stays if kept is None else stays & (kept != 0))
-        if len(new):
-            self._live.append(came[new])
-        gone = self._gone(int(lows[-1]) if len(lows) else self._low)
-        found = np.concatenate((gone, came[new]))
-        signs = np.ones(len(found), np.int8)
-        signs[: len(gone)] = -1
-        events = np.concatenate((np.searchsorted(lows, gone, side="right"), here[new])).astype(np.int32)
-        order = np.argsort(2 * events + (signs > 0), kind="stable")
-        self._count += len(here)
-        return found[order], signs[order], events[order]
+        if not len(marks):
+            return np.empty(0, np.int64), np.empty(0, np.int8), np.empty(0, np.int32)
+        low, first = self._low, self._count
+        here = int(np.count_nonzero(streams >= 0))
+        kept = rows[0].kept if here else None
+        gone = self._gone(low + int((int(marks[-1, 0]) - low) & 0xFFFFFFFF))
+        room = len(gone) + 2 * here
+        found, signs, events = np.empty(room, np.int64), np.empty(room, np.int8), np.empty(room, np.int32)
+        fresh = np.empty(here, np.int64)
+        come, over, many = alone_kernels.step(
+            streams, np.ascontiguousarray(marks[:, 0]), low, first, _ALL if kept is None else kept, kept is None,
+            gone, found, signs, events, fresh,
+        )  # fmt: skip
+        if over < come:
+            self._live.append(fresh[over:come])
+        self._count += here
+        return found[:many], signs[:many], events[:many]
 
     def _gone(self, low: int) -> Int64s:
         """Let go of the rows before this one; returns those that were results."""

@@ -34,15 +34,15 @@ def _route(state: EngineState, arrivals: Arrivals, results: bool) -> Result:
     if state.budget is not None:
         executor.keep_to(state.budget, lambda: bytes_held(state))
     events = len(arrivals.streams)
+    if state.options.query.in_order:
+        for part in arrivals.parts:
+            part.columns[WHEN] = Column(state.events + part.events.astype(np.int64))
     if state.attached is not None:
         arrivals = state.attached.take_in(arrivals)
     counts, lows = lowwater.counts.tolist(), lowwater.lows.tolist()
     state.history.note(
         state.events, counts, lows, arrivals.streams, arrivals.times, executor.plan, arrivals.parts
     )
-    if any(one.in_order for one in state.query.aggregates):
-        for part in arrivals.parts:
-            part.columns[WHEN] = Column(state.events + part.events.astype(np.int64))
     _take_in(state, arrivals, results)
     state.events += events
     state.batches += max(1, -(-events // state.options.batch_size))

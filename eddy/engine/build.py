@@ -15,6 +15,7 @@ from eddy.inspect.history import History
 from eddy.intake.intake import Intake, stored_columns
 from eddy.intake.lowwater import LowWater
 from eddy.intake.travel import Share
+from eddy.log.events import Log
 from eddy.migration.migrations import Migrations
 from eddy.results.recent import RecentResults
 from eddy.router.budget import Budget
@@ -40,7 +41,7 @@ def build(
     faults = Faults() if share is None or share.faults is None else share.faults
     feedback = Guarded(options.feedback, faults)
     streams = [factory.stream(number, first_row) for number in range(len(query.names))]
-    lowwater, access = LowWater(*factory.windows(), first_row), Access()
+    lowwater, access, log = LowWater(*factory.windows(), first_row), Access(), Log(muted=share is not None)
     state = EngineState(
         options=options,
         factory=factory,
@@ -58,9 +59,10 @@ def build(
         history=History(),
         faults=faults,
         feedback=feedback,
-        budget=None if options.memory is None else Budget(options.memory),
+        budget=None if options.memory is None else Budget(options.memory, log),
         access=access,
         recent=RecentResults(access),
+        log=log,
     )
     if share is not None and state.executor.routers:  # a set difference is never cut into parts
         state.output.number = lambda rows: numbers_in_whole(state.streams, rows)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import datetime
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, NoReturn, overload
+from typing import TYPE_CHECKING, Any, NoReturn, overload
 
 import pyarrow as pa
 from attrs import evolve
 
+from eddy.checks import flag
 from eddy.engine import passing, pushing
 from eddy.engine.build import build, started, steered
 from eddy.engine.doors import alone, asked, check_ready
@@ -17,19 +17,24 @@ from eddy.engine.options import checked, given, reloaded, thread_count
 from eddy.engine.stair import StairView
 from eddy.errors import BatchError, EddyError, PlanError
 from eddy.inspect.collect import statistics_of
-from eddy.inspect.explain import explain
+from eddy.inspect.explain import analysis, explain
 from eddy.inspect.explanation import Explanation
 from eddy.inspect.why import Inquiry
+from eddy.log.events import Log
 from eddy.query.query import Query
 from eddy.reorder.disorder import Lateness
 from eddy.results.result import Result
-from eddy.shown import kind_of
+from eddy.shown import html_table, kind_of
 from eddy.snapshot import snapshot
+from eddy.snapshot.place import Path
 from eddy.state import EngineState
 from eddy.statistics import Statistics
 from eddy.steering.decisions import Decision
 from eddy.threads.employ import dealt_out
 from policies import Feedback, Migration, Routing, View
+
+if TYPE_CHECKING:
+    from eddy.page.watching import Watching
 
 
 class Eddy:
@@ -59,6 +64,8 @@ class Eddy:
     retractions: bool = reloaded("retractions")
     advise: bool = reloaded("advise")
     threads: int = reloaded("threads")
+
+    _metadata: Any = None
 
     def __init__(
         self,
@@ -207,11 +214,13 @@ class Eddy:
     def close(self) -> Result:
         """Flush, return these last results, and let go of all rows. The engine takes no more calls that change it.
 
-        All windows end: what an outer or an anti join still owes is among the results. Nothing is withdrawn. To close
-        it again does nothing.
+        All windows end: what an outer or an anti join still owes is among the results, and what a change of plan holds
+        back. Nothing is withdrawn. To close it again does nothing.
         """
         state = self._state
-        last = state.output.nothing(state.fetch) if state.closed else passing.owed(state, self.flush())
+        if state.closed:
+            return state.output.nothing(state.fetch)
+        last = passing.owed(state, passing.settled(state, self.flush(), self.settle))
         self._end()
         return last
 
@@ -298,10 +307,12 @@ class Eddy:
     # -- snapshots -------------------------------------------------------------------------------------------------
 
     @alone
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: Path, *, metadata: Any = None) -> None:
         """Write a snapshot: the live rows and the plan, in one file that replaces an older one in a single step.
 
-        It is as large as the windows; composites are not in it. The engine goes on as if nothing had happened.
+        It is as large as the windows; composites are not in it. The engine goes on as if nothing had happened. ``path``
+        may be an address that fsspec knows, such as "s3://bucket/eddy". ``metadata``, such as the positions of your
+        sources, is anything that JSON can hold; the loaded engine has it as `metadata`.
         """
         drawing = self._state.drawing
         if drawing is not None and drawing.interrupted:
@@ -309,12 +320,12 @@ class Eddy:
         else:
             check_ready(self._state, "save")
         self._state.changes.check_none_held()
-        snapshot.save(self._state, path)
+        snapshot.save(self._state, path, metadata)
 
     @classmethod
     def load(
         cls,
-        path: str | os.PathLike[str],
+        path: Path,
         query: Query | None = None,
         *,
         plan: str | None = None,
@@ -351,8 +362,14 @@ class Eddy:
             **{"lateness": lateness, "late": late, "idle": idle, "clock": clock},
         }
         self = cls.__new__(cls)
-        self._state = started(snapshot.load(path, query, options, _empty))
+        state, self._metadata = snapshot.load(path, query, options, _empty)
+        self._state = started(state)
         return self
+
+    @property
+    def metadata(self) -> Any:
+        """What `save` was given beside the snapshot that this engine was loaded from; None if there was nothing."""
+        return self._metadata
 
     # -- what goes on ----------------------------------------------------------------------------------------------
 
@@ -363,6 +380,11 @@ class Eddy:
         While another thread pushes, it waits for the end of the batch at hand, or of a large push that kernels take in
         at once."""
         return statistics_of(self._state)
+
+    @property
+    def log(self) -> Log:
+        """Tells `logging` of late rows, and of a memory budget that is reached or cannot be kept."""
+        return self._state.log
 
     @asked
     def view(self) -> View:
@@ -382,12 +404,15 @@ class Eddy:
         return StairView(self._state, streams, by)
 
     @asked
-    def explain(self) -> str:
-        """The plan, who chooses it, its STAIRs and how full each is, and what its steps have found, as text; it waits
-        likewise."""
+    def explain(self, *, analyze: bool = False) -> str:
+        """The plan, who chooses it, why it did so last and which plans came next; its STAIRs and how full each is, and
+        what its steps have found, as text; it waits likewise. With ``analyze`` also the time so far, and the rows and
+        the share of the time of each step."""
         steps, who = self._state.steering.watch.tell(), self._state.steering.tell()
-        text = explain(self.query, self._state.executor.plan, statistics_of(self._state), steps, who)
-        return "\n".join((text, *dealt_out(self._state)))
+        statistics = statistics_of(self._state)
+        text = explain(self.query, self._state.executor.plan, statistics, steps, who)
+        more = analysis(statistics) if flag("analyze", analyze) else []
+        return "\n".join((text, *dealt_out(self._state), *more))
 
     @asked
     def table(self) -> Result:
@@ -431,6 +456,24 @@ class Eddy:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("an engine cannot be copied or pickled: save() it, and load() what was saved")
+
+    def plan_svg(self) -> str:
+        """The plan as a picture, in SVG: streams, STAIRs and how full they are, and what flows."""
+        from eddy.page.svg import plan_svg
+
+        return plan_svg(self)
+
+    def watch(self, *, port: int = 0) -> Watching:
+        """A live page of this engine, on this machine only: see `eddy.watch`."""
+        from eddy.page.watching import watch
+
+        return watch(self, port=port)
+
+    def _repr_html_(self) -> str:
+        return self.plan_svg() + html_table(
+            ("plan", "events", "results", "plan changes"),
+            [(self.plan, f"{self._state.events:,}", f"{self._state.results:,}", self._state.migrations)],
+        )
 
     def __repr__(self) -> str:
         return f"<Eddy {self.plan}: {self._state.events} events, {self._state.results} results>"

@@ -78,7 +78,7 @@ class Factory:
         columns = {column: types[column] for column in types if column in self.stored[name]}
         if self.share is not None:
             columns[ROW] = INT64
-        elif any(one.in_order for one in query.aggregates):
+        elif self.whole.in_order:
             columns[WHEN] = INT64
         classes = tuple(c.index for c in query.key_classes if name in c.members)
         asked = [half for residual in query.residuals for half in residual.halves if self.joins == "hash"]

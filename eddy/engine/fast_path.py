@@ -194,7 +194,7 @@ def _handles(
 
 def is_plain(state: EngineState) -> bool:
     """Whether a query, and what is asked of its results, leaves nothing to do but to join arrays as they are."""
-    if any(one.in_order for one in state.query.aggregates):
+    if state.query.in_order:
         return False  # rows have a column that no batch brings
     return OPEN and state.output.number is None and state.budget is None and state.intake.is_plain
 

@@ -10,7 +10,7 @@ from eddy.engine.build import build
 from eddy.engine.doors import check_ready
 from eddy.engine.drawing import hand_over, leave
 from eddy.engine.pushing import and_released, push_in_order
-from eddy.errors import BatchError, EddyError
+from eddy.errors import BatchError, EddyError, StateError
 from eddy.reorder.buffer import Offer, ReorderBuffer
 from eddy.results.result import Result
 from eddy.shown import shown
@@ -72,6 +72,16 @@ def flush(state: EngineState) -> Result:
     return _entered(state, work)
 
 
+def settled(state: EngineState, flushed: Result, settle: Callable[[], Result]) -> Result:
+    """What a change of plan holds back when the engine is closed, behind the results of the last flush."""
+    try:
+        state.changes.check_none_held()
+    except StateError:
+        state.access.read(flushed.contents.materialise)
+        return Result.concat([flushed, settle()])
+    return flushed
+
+
 def owed(state: EngineState, flushed: Result) -> Result:
     """What is owed when all windows end, behind the results of the last flush: see `Output.ended`."""
     if state.attached is None:
@@ -94,11 +104,14 @@ def owed(state: EngineState, flushed: Result) -> Result:
 def ended(state: EngineState) -> EngineState:
     """What is left of an engine that is over: its options and counts, and no rows. Results that were given stay."""
     state.recent.seal()
+    state.log.flush(last=True)
     over = build(state.options, str(state.plan))
     over.events, over.results, over.migrations = state.events, state.results, state.migrations
-    over.steering, over.closed = Steering(over), True
+    over.refused = state.refused
+    over.steering, over.closed, over.log = Steering(over), True, state.log
     if state.reorder is not None and over.reorder is not None:
         over.reorder.late_counts, over.reorder.kept = state.reorder.late_counts, state.reorder.kept
+        over.reorder.watermarks = state.reorder.watermarks
     return over
 
 
@@ -123,6 +136,8 @@ def _release(
     else:
         given = and_released(state, state.output.nothing(state.fetch))
     buffer.accept(offer)
+    for number, run in offer.late.items():
+        state.log.count("late rows", state.options.query.names[number], len(run))
     return given
 
 
@@ -146,7 +161,7 @@ def _passed(state: EngineState, time: int | None, before: Result | None) -> Resu
 
 def _time(state: EngineState, ts: Any, stream: str | None) -> int:
     """A point in time as its column takes it, in the unit of the query."""
-    query = state.query
+    query = state.options.query
     if stream is not None and stream not in query.streams:
         raise EddyError(f"the query has no stream {stream!r}, only {', '.join(query.names)}")
     if not query.timed:

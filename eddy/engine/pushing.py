@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ from eddy.checks import whole
 from eddy.engine.batch import process
 from eddy.engine.doors import check_ready
 from eddy.engine.drawing import Drawing, draw, hand_over, leave
+from eddy.errors import BatchError
 from eddy.intake.intake import Arrivals
 from eddy.results.result import Result
 from eddy.signals import DeferredSignals
@@ -31,11 +33,21 @@ def push(state: EngineState, batches: Mapping[str, Any], max_rows: int | None) -
             from eddy.engine.passing import push_unordered  # which uses this module
 
             given = push_unordered(state, state.reorder, batches, max_rows, signals)
-    except BaseException:
+    except BaseException as error:
+        if isinstance(error, BatchError):
+            _refused(state, batches)
         leave(state, signals)
         raise
     returned: Result | Iterator[Result] = hand_over(state, signals, given)
     return returned
+
+
+def _refused(state: EngineState, batches: Mapping[str, Any]) -> None:
+    """Count the rows of a push that was refused. What is no batch has none."""
+    for name, batch in batches.items():
+        columns = batch.values() if isinstance(batch, Mapping) else (batch,)
+        with contextlib.suppress(TypeError):
+            state.refused[name] = state.refused.get(name, 0) + max(map(len, columns), default=0)
 
 
 def push_in_order(

@@ -127,9 +127,12 @@ class LowWater:
         """The times of live rows, of all streams whose windows end by time; another array after `resize`."""
         return self._rings
 
-    def times(self, c: int) -> Int64s:
-        """The times of the live rows of stream c, whose window ends by time; or their numbers, if marks are given."""
-        return self._rings[self._slots(c)]
+    def times(self, c: int, first: int | None = None, n: int = 0) -> Int64s:
+        """The times of the live rows of stream c, whose window ends by time; or their numbers, if marks are given.
+
+        Those of ``n`` from ``first`` on only, if these are given.
+        """
+        return self._rings[self._slots(c) if first is None else self._slots_of(c, first, first + n)]
 
     def restore(self, lows: Sequence[int], counts: Sequence[int], times: Mapping[int, Int64s]) -> None:
         """Take on the marks and counts of another, and the `times` of streams whose windows end by time."""
@@ -141,7 +144,10 @@ class LowWater:
 
     def _slots(self, c: int) -> Int64s:
         """Where the rings hold the times of the live rows of stream c."""
-        rows = np.arange(self.lows[c], self.counts[c])
+        return self._slots_of(c, int(self.lows[c]), int(self.counts[c]))
+
+    def _slots_of(self, c: int, first: int, stop: int) -> Int64s:
+        rows = np.arange(first, stop)
         slots: Int64s = self._table[kernels.RING, c] + (rows & (self._table[kernels.SIZE, c] - 1))
         return slots
 

@@ -27,8 +27,9 @@ class PlanChanges(ABC):
         state = self._state
         state.factory.check(state.options.feedback, plan)
         seconds = self.begin(plan, must)
-        state.plan = plan
+        former, state.plan = state.plan, plan
         state.migrations += 1
+        state.log.tell("plan changed", former=str(former), plan=str(plan))
         return seconds
 
     @abstractmethod

@@ -348,7 +348,7 @@ _SUMMED = "of these there are COUNT, SUM, MIN, MAX, QUANTILE_DISC, FIRST, LAST a
 _OF_THESE = {
     **dict.fromkeys(("string", "timestamp", "date", "time"), _ONLY),
     "duration": f"{_SUMMED} only",
-    "decimal": f"{_SUMMED}; CAST it to DOUBLE for others",
+    "decimal": f"{_SUMMED.replace('SUM,', 'SUM, AVG,')}; CAST it to DOUBLE for others",
     **dict.fromkeys(("binary", "uuid", "opaque"), "these are only counted"),
 }
 
@@ -375,6 +375,8 @@ def _type(function: str, column: Expression, distinct: bool) -> ColumnType:
         return list_type(of)
     if function == "SUM" and of.kind in ("decimal", "duration"):
         return of if of.kind == "duration" else decimal_type(DIGITS, of.scale)
+    if function == "AVG" and of.kind == "decimal":
+        return FLOAT64
     if not of.is_number and of.kind != "bool":
         what = "a string" if of.kind == "string" else of
         raise QueryError(f"cannot take {function}({column}): {column} is {what}; {_OF_THESE[of.kind]}")

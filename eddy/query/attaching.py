@@ -46,6 +46,12 @@ KINDS: dict[str, type[Attach]] = {
 }
 """How a statement says each."""
 _SUBQUERY = "a subquery of EXISTS or IN reads one stream, such as EXISTS (SELECT 1 FROM B WHERE B.k = A.k)"
+_OF_A_JOIN = {
+    False: "put its streams into FROM, and SELECT DISTINCT what is shown: SELECT DISTINCT A.k FROM A JOIN B ON ... "
+    "JOIN C ON ...",
+    True: "write the join first, and what has none: FROM B JOIN C ON ... RIGHT JOIN A ON B.k = A.k WHERE B.k IS NULL",
+}
+"""What to write instead of EXISTS, and of NOT EXISTS, over a join of B and C."""
 _REFUSED = {
     "joins": "a join",
     "group": "GROUP BY",
@@ -110,6 +116,8 @@ def _asked(node: exp.Expr, query: exp.Expr, negated: bool) -> Asked:
     table = query.args["from_"].this if query.args.get("from_") else None
     if what is None and not isinstance(table, exp.Table):
         what = "no stream in FROM"
+    if what == "a join":
+        raise QueryError(f"the subquery has a join, and EXISTS and IN read one stream: {_OF_A_JOIN[negated]}")
     if what is not None or not isinstance(table, exp.Table):
         raise QueryError(f"the subquery has {what}: {_SUBQUERY}")
     where = query.args["where"].this if query.args.get("where") else None

@@ -25,7 +25,7 @@ from eddy.query.parse import condition
 from eddy.query.predicate import UserPredicate
 from eddy.shown import shown
 from eddy.values.arithmetic import both
-from eddy.values.types import Array, Column
+from eddy.values.types import BOOL, Array, Column
 
 Predicate = str | UserPredicate | UserFunction | Expression
 
@@ -130,6 +130,16 @@ class Equal:
         """What the keys are: see `KeyClass`."""
         return self._class.kind
 
+    def loose_words(self, stream: str, column: Column, left: bool) -> list[Array]:
+        """The same where NULL matches everything: the second word is 1 of NULL, and 2 or 3 of what equals nothing."""
+        keys, valid = self._class.encode(stream, column.values, column.valid)
+        kinds = np.zeros(len(keys), np.int64)
+        if valid is not None:
+            kinds[~valid] = 2 if left else 3
+        if column.valid is not None:
+            kinds[~column.valid] = 1
+        return [np.where(kinds > 0, 0, keys), kinds]
+
     def words(self, stream: str, column: Column) -> tuple[list[Array], Array | None]:
         """The words of the key for values of a side as they are stored, and which of them can match at all."""
         keys, valid = self._class.encode(stream, column.values, column.valid)
@@ -167,6 +177,8 @@ class Attachment:
     """All of its condition."""
     equal: tuple[Equal, ...]
     nearest: Nearest | None
+    loose: Equal | None
+    """Where there is no key: what NOT IN compares. Partners are equal, or one of them is NULL."""
     residual: Expression | None
     """What pairs are tested for beside the keys."""
     filter: Expression | None
@@ -175,7 +187,8 @@ class Attachment:
     @property
     def columns(self) -> frozenset[tuple[str, str]]:
         """Streams and columns that are read when rows have been stored."""
-        found = {pair for equal in self.equal for side in (equal.left, equal.right) for pair in side.columns}
+        equals = self.equal if self.loose is None else (*self.equal, self.loose)
+        found = {pair for equal in equals for side in (equal.left, equal.right) for pair in side.columns}
         if self.nearest is not None:
             for side in (self.nearest.equal.left, self.nearest.equal.right):
                 found |= side.columns
@@ -233,12 +246,14 @@ def _attachment(join: Attach, seen: Sequence[str], scope: Scope, times: dict[str
             rest.append(part)
     if join.nearest:
         _check_nearest(join, near, rest)
+    loose = None if equal or join.nearest else _loose(rest, join.stream)
     return Attachment(
         join,
         join.stream,
         on,
         tuple(equal),
         near[0] if near else None,
+        loose,
         conjunction(rest) if rest else None,
         conjunction(own) if own else None,
     )
@@ -275,6 +290,18 @@ def _equal(part: Expression, stream: str) -> Equal | None:
     if isinstance(inner, Distinct):
         return Equal(*sides, nulls=True) if isinstance(part, Not) else None
     return Equal(*sides) if isinstance(part, Comparison) and part.op == "=" else None
+
+
+def _loose(rest: list[Expression], stream: str) -> Equal | None:
+    """The first comparison that may also be unknown, which is taken out of the rest."""
+    for part in rest:
+        if not isinstance(part, Distinct) or part.right != Literal(False, BOOL):
+            continue
+        sides = _sides(part.left, stream)
+        if sides is not None and isinstance(part.left, Comparison) and part.left.op == "=":
+            rest.remove(part)
+            return Equal(*sides)
+    return None
 
 
 def _nearest(part: Expression, stream: str, times: dict[str, str | None]) -> Nearest | None:

@@ -1,8 +1,8 @@
 """Subqueries in FROM, WITH, and parenthesised joins, put into the query that they stand in.
 
-All joins are inner joins, and windows come before predicates, so a subquery that filters, projects or joins says the
-same where its streams are streams of the whole query: its conditions hold for the whole, and its columns stand for what
-they are computed of. What aggregates, or takes some rows only, cannot be put so, and is refused.
+Windows come before predicates, so a subquery that filters, projects or joins says the same where its streams are those
+of the whole query: its conditions hold for the whole, and its columns stand for what they are computed of. Beside outer
+joins there is more to it (`sides`). What aggregates, or takes some rows only, cannot be put so, and is refused.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from eddy.errors import QueryError
 from eddy.query.names import nearest
 from eddy.query.outputs import is_everything, written
 from eddy.query.place import about, at, in_place_of
+from eddy.query.sides import Item, Part, Sides, check_strict
 
 Columns = Callable[[str], Sequence[str]]
 """The columns of a stream, by the name of its schema."""
@@ -38,22 +39,13 @@ def flattened(select: exp.Select, columns: Columns) -> exp.Select:
 
 
 @define
-class _Part:
-    """One item of FROM: what can be named of it, and by which expressions."""
-
-    name: str
-    shown: dict[str, exp.Expr]
-    """Of a stream its columns, of a subquery its outputs."""
-    derived: bool
-
-
-@define
 class _Flat:
     """Flattens one statement, and those within it."""
 
     columns: Columns
     streams: dict[str, exp.Table] = field(factory=dict)
     """All streams so far, by the names that they have in the whole query."""
+    sides: Sides = field(factory=Sides)
 
     def of(self, select: exp.Select, known: Mapping[str, exp.Expr]) -> exp.Select:
         """A statement whose FROM has streams alone; ``known`` are the statements of WITH."""
@@ -64,16 +56,14 @@ class _Flat:
                 told = "WITH RECURSIVE is not supported: a query joins streams, and does not repeat"
                 raise about(cte.args["alias"], QueryError(told))
             ctes[cte.alias] = exp.Subquery(this=cte.this, alias=cte.args["alias"])
-        parts: list[_Part] = []
-        tables: list[tuple[exp.Table, exp.Join | None]] = []
-        where: list[exp.Expr] = []
+        parts: list[Part] = []
         items = [(select.args["from_"].this, None)]
         items += [(join.this, join) for join in select.args.get("joins") or ()]
-        for table, join in items:
-            with at(table):
-                self._add(table, join, ctes, parts, tables, where)
+        tables, where = self._group(items, ctes, parts)
         if any(part.derived for part in parts):
-            self._rename(select, parts, [join for _, join in tables if join is not None])
+            own = [join for _, join in tables if join is not None and id(join) in self.sides.numbers]
+            self._rename(select, parts, own)
+        self.sides.say()
         for condition in where:
             select.where(condition, copy=False)
         select.set("from_", exp.From(this=tables[0][0]))
@@ -88,12 +78,43 @@ class _Flat:
         select.set("joins", joins)
         return select
 
+    def _group(
+        self,
+        items: Sequence[tuple[exp.Expr, exp.Join | None]],
+        ctes: Mapping[str, exp.Expr],
+        parts: list[Part],
+    ) -> tuple[list[tuple[exp.Table, exp.Join | None]], list[exp.Expr]]:
+        """Items of FROM, or of a join in parentheses: the streams with their joins, and what is true of all of them."""
+        found: list[Item] = []
+        for table, join in items:
+            item = Item(join, [], [], [])
+            with at(table):
+                self._add(table, join, ctes, item.parts, item.tables, item.conditions)
+            found.append(item)
+            parts += item.parts
+        with at(items[-1][0]):
+            return self.sides.settled(found)
+
+    def _nested(
+        self,
+        group: Sequence[tuple[exp.Expr, exp.Join | None]],
+        join: exp.Join | None,
+        ctes: Mapping[str, exp.Expr],
+        parts: list[Part],
+        tables: list[tuple[exp.Table, exp.Join | None]],
+        where: list[exp.Expr],
+    ) -> None:
+        """A join in parentheses, whose first stream is joined with what stands before."""
+        own, conditions = self._group(group, ctes, parts)
+        tables += [(own[0][0], join), *own[1:]]
+        where += conditions
+
     def _add(
         self,
         table: exp.Expr,
         join: exp.Join | None,
         ctes: Mapping[str, exp.Expr],
-        parts: list[_Part],
+        parts: list[Part],
         tables: list[tuple[exp.Table, exp.Join | None]],
         where: list[exp.Expr],
     ) -> None:
@@ -105,6 +126,9 @@ class _Flat:
             table = named
         if isinstance(table, exp.Table):
             nested = table.args.pop("joins", None) or []
+            if nested:
+                within = [(table, None), *((inner.this, inner) for inner in nested)]
+                return self._nested(within, join, ctes, parts, tables, where)
             name = table.alias or table.name
             if name in self.streams:
                 raise QueryError(
@@ -115,21 +139,21 @@ class _Flat:
                 shown: dict[str, exp.Expr] = {
                     column: exp.column(column, name, quoted=True) for column in self.columns(table.name)
                 }
-            parts.append(_Part(name, shown, False))
+            parts.append(Part(name, shown, False))
             tables.append((table, join))
-            for inner in nested:
-                self._add(inner.this, inner, ctes, parts, tables, where)
             return
         if not isinstance(table, exp.Subquery):
             raise QueryError(f"FROM takes streams and subqueries, not {table.sql()}")
         inner = table.this
         if isinstance(inner, (exp.Table, exp.Subquery)):
-            if table.alias:
+            joins = table.args.get("joins") or []
+            if table.alias and isinstance(inner, exp.Subquery) and not joins and not inner.alias:
+                inner.set("alias", table.args["alias"])  # ((SELECT ...)) AS q
+            elif table.alias:
                 raise QueryError(f"a join in parentheses has no name of its own: leave AS {table.alias} out")
             before = len(tables)
-            self._add(inner, join, ctes, parts, tables, where)
-            for nested in table.args.get("joins") or []:
-                self._add(nested.this, nested, ctes, parts, tables, where)
+            group = [(inner, None), *((nested.this, nested) for nested in joins)]
+            self._nested(group, join, ctes, parts, tables, where)
             _refuse_using(join, tables[before:], "a join in parentheses")
             return
         if not isinstance(inner, exp.Select):
@@ -144,7 +168,7 @@ class _Flat:
         inner: exp.Select,
         join: exp.Join | None,
         ctes: Mapping[str, exp.Expr],
-        parts: list[_Part],
+        parts: list[Part],
         tables: list[tuple[exp.Table, exp.Join | None]],
         where: list[exp.Expr],
     ) -> None:
@@ -153,6 +177,10 @@ class _Flat:
         within = _Flat(self.columns)
         flat = within.of(inner, ctes)
         shown = within.outputs(flat)
+        for node in (flat.args.get("where"), *(flat.args.get("joins") or ())):
+            for clause in ("this", "on") if isinstance(node, exp.Where) else ("on",):
+                if node is not None and node.args.get(clause):
+                    node.set(clause, within.qualified(node.args[clause]))
         listed = table.args["alias"].columns if table.args.get("alias") else []
         if listed:
             if len(listed) != len(shown):
@@ -168,9 +196,11 @@ class _Flat:
             renamed = exp.to_identifier(name, quoted=True)
             renamed.meta.update(place.meta)  # where a window may stand behind
             stream.set("alias", exp.TableAlias(this=renamed))
-            shown = {column: _moved(expression, old, name) for column, expression in shown.items()}
+            shown = {
+                column: _moved(expression, old, name, self.columns) for column, expression in shown.items()
+            }
             if flat.args.get("where"):
-                flat.set("where", _moved(flat.args["where"], old, name))
+                flat.set("where", _moved(flat.args["where"], old, name, self.columns))
             inside = [(name, stream)]
         for one, stream in inside:
             if one in self.streams:
@@ -179,7 +209,7 @@ class _Flat:
                     f"{one} AS a"
                 )
             self.streams[one] = stream
-        parts.append(_Part(name, shown, True))
+        parts.append(Part(name, shown, True))
         if flat.args.get("where"):
             where.append(flat.args["where"].this)
         own = [(flat.args["from_"].this, join), *((j.this, j) for j in flat.args.get("joins") or ())]
@@ -211,10 +241,10 @@ class _Flat:
             if name in found:
                 told = f"two columns of a subquery are called {name}: rename one with AS"
                 raise about(item, QueryError(told))
-            found[name] = self._qualified(inner)
+            found[name] = self.qualified(inner)
         return found
 
-    def _qualified(self, node: exp.Expr) -> exp.Expr:
+    def qualified(self, node: exp.Expr) -> exp.Expr:
         """The same with a stream for each column."""
         owners: dict[str, list[str]] = {}
         for name, table in self.streams.items():
@@ -222,16 +252,19 @@ class _Flat:
                 owners.setdefault(column, []).append(name)
 
         def qualify(part: exp.Expr) -> exp.Expr:
-            if isinstance(part, exp.Column) and not part.table and len(owners.get(part.name, ())) == 1:
+            own = isinstance(part, exp.Column) and not part.table and len(owners.get(part.name, ())) == 1
+            if own and not _is_asked(part, self.columns):
                 return in_place_of(exp.column(part.name, owners[part.name][0], quoted=True), part)
             return part
 
         return node.copy().transform(qualify)
 
-    def _rename(self, select: exp.Select, parts: Sequence[_Part], joins: Sequence[exp.Join]) -> None:
+    def _rename(self, select: exp.Select, parts: Sequence[Part], joins: Sequence[exp.Join]) -> None:
         """Put expressions in the place of the columns of subqueries, everywhere in a statement."""
         by_name = {part.name: part for part in parts}
         aliases = {item.alias for item in select.expressions if isinstance(item, exp.Alias)}
+
+        reads: exp.Join | None = None
 
         def replaced(node: exp.Expr) -> exp.Expr:
             if not isinstance(node, exp.Column) or node.is_star:
@@ -240,7 +273,9 @@ class _Flat:
                 part = by_name.get(node.table)
                 if part is None or not part.derived:
                     return node
-                return _shown(part, node)
+                return self._shown(part, node, reads)
+            if _is_asked(node, self.columns):
+                return node
             owners = [part for part in parts if node.name in part.shown]
             if len(owners) > 1:
                 either = " or ".join(f"{o.name}.{node.name}" for o in owners)
@@ -250,7 +285,7 @@ class _Flat:
                 known = dict.fromkeys(column for part in parts for column in part.shown)
                 told = f"no item of FROM has a column {node.name}: {nearest(node.name, known)}"
                 raise about(node, QueryError(told))
-            return _shown(owners[0], node) if owners else node
+            return self._shown(owners[0], node, reads) if owners else node
 
         items: list[exp.Expr] = []
         for item in select.expressions:
@@ -262,11 +297,13 @@ class _Flat:
                     told = f"unknown stream {item.table}: {nearest(item.table, by_name)}"
                     raise about(item, QueryError(told))
                 wanted = [by_name[item.table]] if isinstance(item, exp.Column) else parts
-                items += [
-                    exp.alias_(in_place_of(expression.copy(), item), f"{part.name}.{column}", quoted=True)
-                    for part in wanted
-                    for column, expression in part.shown.items()
-                ]
+                for part in wanted:
+                    for column, expression in part.shown.items():
+                        if part.derived and self.sides.is_nulled(part, None):
+                            with at(item):
+                                check_strict(part, column)
+                        stands = in_place_of(expression.copy(), item)
+                        items.append(exp.alias_(stands, f"{part.name}.{column}", quoted=True))
             elif isinstance(item, exp.Alias):
                 items.append(exp.alias_(item.this.copy().transform(replaced), item.alias, quoted=True))
             else:
@@ -277,24 +314,39 @@ class _Flat:
                 select.set(clause, select.args[clause].transform(replaced))
         for join in joins:
             if join.args.get("on"):
+                reads = join
                 join.set("on", join.args["on"].transform(replaced))
 
+    def _shown(self, part: Part, column: exp.Column, reads: exp.Join | None) -> exp.Expr:
+        """What stands for a column of a subquery where a join reads it, or what is behind all joins; an error in it is
+        one of where the column is used."""
+        if column.name not in part.shown:
+            told = f"{part.name} has no column {column.name}: {nearest(column.name, part.shown)}"
+            raise about(column, QueryError(told))
+        if part.derived and self.sides.is_nulled(part, reads):
+            with at(column):
+                check_strict(part, column.name)
+        expression = part.shown[column.name].copy()
+        whole = expression if isinstance(expression, (exp.Column, exp.Literal)) else exp.paren(expression)
+        return in_place_of(whole, column)
 
-def _shown(part: _Part, column: exp.Column) -> exp.Expr:
-    """What stands for a column of a subquery; an error in it is one of where the column is used."""
-    if column.name not in part.shown:
-        told = f"{part.name} has no column {column.name}: {nearest(column.name, part.shown)}"
-        raise about(column, QueryError(told))
-    expression = part.shown[column.name].copy()
-    whole = expression if isinstance(expression, (exp.Column, exp.Literal)) else exp.paren(expression)
-    return in_place_of(whole, column)
+
+def _is_asked(column: exp.Expr, columns: Columns) -> bool:
+    """Whether a bare column is one of the stream that a subquery of EXISTS or IN reads."""
+    select = column.find_ancestor(exp.Select)
+    if select is None or select.args.get("from_") is None:
+        return False
+    table = select.args["from_"].this
+    return isinstance(table, exp.Table) and column.name in columns(table.name)
 
 
-def _moved(node: exp.Expr, old: str, new: str) -> exp.Expr:
-    """The same where a stream has another name; bare columns are its."""
+def _moved(node: exp.Expr, old: str, new: str, columns: Columns) -> exp.Expr:
+    """The same where a stream has another name; bare columns are its, but for those of a subquery of EXISTS or IN."""
 
     def renamed(part: exp.Expr) -> exp.Expr:
-        if isinstance(part, exp.Column) and part.table in (old, "") and not part.is_star:
+        if not isinstance(part, exp.Column) or part.is_star or part.table not in (old, ""):
+            return part
+        if part.table or not _is_asked(part, columns):
             return in_place_of(exp.column(part.name, new, quoted=True), part)
         return part
 

@@ -11,6 +11,7 @@ import inspect
 import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from html import escape
 from typing import Any, ClassVar, NoReturn, Protocol
 
 import numpy as np
@@ -40,7 +41,7 @@ from eddy.query.sorting import Cut, parse_cut
 from eddy.query.stream import Stream
 from eddy.query.text import text_of
 from eddy.query.windows import Range, Unbounded, Width, length, uses_time
-from eddy.shown import shown
+from eddy.shown import html_table, shown
 from eddy.values.types import BOOL, Array, ColumnType
 
 __all__ = ["AggregateOutput", "Computed", "Minus", "Output", "Predicate", "Query", "Stream"]
@@ -159,12 +160,6 @@ class Query:
         shows = parse_shown(
             select, group_by, aggregates, having, flag("distinct", distinct, QueryError), scope
         )
-        ordered = next((one for one in shows.aggregates if attached and one.in_order), None)
-        if ordered is not None:
-            raise QueryError(
-                f"{ordered} needs the order of results, which outer, semi, anti and as-of joins do not keep yet: use "
-                "another aggregate, or an inner join"
-            )
         allowed = windows_of_all(declared, clock, predicates, attached)
         signed = bool(
             minus is not None or shows.aggregates or shows.group_by or flag("changes", changes, QueryError)
@@ -216,6 +211,11 @@ class Query:
     def grouped(self) -> bool:
         """Whether results are aggregated: what is shown are groups, of which there may be one."""
         return bool(self.group_by or self.aggregates)
+
+    @property
+    def in_order(self) -> bool:
+        """Whether an aggregate asks in which order results come."""
+        return any(one.in_order for one in self.aggregates)
 
     @property
     def keeps_right(self) -> bool:
@@ -321,6 +321,13 @@ class Query:
 
     def __repr__(self) -> str:
         return f"<Query {' '.join(str(self).split())}>"
+
+    def _repr_html_(self) -> str:
+        streams = [
+            (name, stream.window, ", ".join(f"{column} {kind}" for column, kind in stream.columns.items()))
+            for name, stream in self.streams.items()
+        ]
+        return f"<pre>{escape(str(self))}</pre>" + html_table(("stream", "window", "columns"), streams)
 
 
 def changed(query: Query, **parts: object) -> Query:

@@ -12,7 +12,8 @@ from eddy.errors import QueryError
 from eddy.query import typing_rules
 from eddy.query.beside import at_midnight, beside
 from eddy.query.expressions import Expression, Literal
-from eddy.values.text_functions import arrow_pattern, pattern_groups
+from eddy.values.patterns import group_count
+from eddy.values.text_functions import arrow_pattern
 from eddy.values.time_functions import CLOCK, PARTS, STEPS
 from eddy.values.types import (
     BOOL,
@@ -121,7 +122,7 @@ def regexp_extract(name: str, arguments: Sequence[Expression]) -> Signature:
     pattern(2)(name, arguments[:2])
     if len(arguments) > 2:
         group = _constant(name, arguments[2], "the number of a group")
-        count = pattern_groups(_value(arguments[1]))
+        count = group_count(_value(arguments[1]))
         if group.type != INT64 or not 0 <= group.value <= min(count, 8):
             raise QueryError(f"{name} takes the number of a group, at most {min(count, 8)} here, not {group}")
     return tuple(arguments), (STRING, STRING, INT64)[: len(arguments)], STRING
@@ -300,7 +301,7 @@ def _as_time(argument: Expression) -> Expression:
 
 def _regular(name: str, arguments: Sequence[Expression]) -> None:
     try:
-        pattern_groups(_value(arguments[1]))
+        group_count(_value(arguments[1]))
     except ValueError as error:
         raise QueryError(f"{_value(arguments[1])!r} is no regular expression: {error}") from None
     if name == "REGEXP_REPLACE" and len(arguments) > 3 and _value(arguments[3]) not in ("", "g"):

@@ -65,9 +65,10 @@ def parse_cut(
             )
             raise about(next(iter(_listed(order_by)), None), refused)
         if limit is not None or found.offset:
+            clause = "OFFSET" if limit is None else "LIMIT"
             refused = QueryError(
-                "LIMIT is not supported where there are no groups: results go on for ever; take what you need of them. "
-                "With groups it cuts engine.table()"
+                f"{clause} is not supported where there are no groups: results go on for ever; take what you need of "
+                "them. With groups it cuts engine.table()"
             )
             given = offset if limit is None else limit
             raise about(given if isinstance(given, exp.Expr) else None, refused)

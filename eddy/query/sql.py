@@ -192,7 +192,7 @@ def _lift(text: str) -> tuple[str, list[tuple[int, str]], list[int], bool]:
     """
     if not isinstance(text, str) or not text.strip():
         raise QueryError(
-            f"a query must be a text such as 'SELECT * FROM A, B WHERE A.x = B.x', not {shown(text)}"
+            f"a query must be a text such as 'SELECT * FROM A, B WHERE A.x = B.x', not {shown(text)}"  # nosec B608
         )
     brackets: list[tuple[int, str]] = []
     excepts: list[int] = []
@@ -240,7 +240,7 @@ def _parse(plain: str, text: str, excepts: list[int]) -> exp.Select:
         name = type(select).__name__
         more = f": {_INSTEAD[name.lower()]}" if name.lower() in _INSTEAD else ""
         name = "several statements" if name == "Block" else name.upper()
-        refused = QueryError(f"a query is one SELECT ... FROM ... WHERE ..., not {name}{more}")
+        refused = QueryError(f"a query is one SELECT ... FROM ... WHERE ..., not {name}{more}")  # nosec B608
         raise about(select, refused)
     for clause, value in select.args.items():
         if value and clause not in (

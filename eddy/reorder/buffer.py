@@ -125,7 +125,8 @@ class ReorderBuffer:
             raise OrderError(
                 f"stream {name}: row {row} of the batch is late, at {self.when(int(run.times[row]))}: "
                 f"time has passed {self.when(at)}",
-                ". Give more lateness=, or late='drop' or late='keep', which hands late rows out by late()",
+                ". Give more lateness=, or late='drop' or late='keep', which hands late rows out by late(); "
+                "in a run late='keep:FILE'",
             )
         offer.late[number] = run.take(np.flatnonzero(behind))
         return run.take(np.flatnonzero(~behind))

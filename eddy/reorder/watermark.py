@@ -11,6 +11,8 @@ from attrs import frozen
 
 NEVER = -(2**63)
 """Before all times: nothing is known of a stream, or nothing has passed."""
+LAST = 2**62
+"""After all times, in the unit of the query: what a source that has ended promises."""
 
 
 @frozen
@@ -53,11 +55,15 @@ class Watermarks:
 
         A stream that was silent for ``idle`` seconds does not count. Where none counts, the furthest decides.
         """
-        reached = {s: max(time - bounds[s], self.promised[s], NEVER) for s, time in self.newest.items()}
+        reached = self.reached(bounds)
         counting = [time for s, time in reached.items() if idle is None or now - self.heard[s] < idle] or [
             max(reached.values())
         ]
         return self.passed(min(counting))
+
+    def reached(self, bounds: tuple[int, ...]) -> dict[int, int]:
+        """Up to which time all rows of each stream are there: its newest less its lateness, or what was promised."""
+        return {s: max(time - bounds[s], self.promised[s], NEVER) for s, time in self.newest.items()}
 
     def passed(self, time: int) -> Watermarks:
         """With the watermark at a time, or where it is if that is later."""

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from eddy.intake.travel import WHEN
 from eddy.query.expressions import Expression, Get, Reference
 from eddy.query.own_aggregate import compiled
 from eddy.query.own_function import OwnFunction
@@ -148,7 +149,7 @@ class GroupedOutput(SignedOutput):
             Texts(pool.decode, self._codes),
         )
         self._order: EventOrder | None = None
-        if any(one.in_order for one in query.aggregates):
+        if query.in_order:
             from eddy.results.order import EventOrder  # kernels too
 
             self._order = EventOrder(query)
@@ -164,7 +165,9 @@ class GroupedOutput(SignedOutput):
         streams: Sequence[StoredStream],
     ) -> Result:
         """What results that come and go, in the order of events, change in the groups."""
-        ids = None if self._order is None else self._order.ids(rows, streams, signs, events)
+        ids = (
+            None if self._order is None else self._order.ids(rows, self._whens(rows, streams), signs, events)
+        )
         changes = self.groups.step(*self._columns(rows, streams), signs, events, ids)
         return self._result(changes.keys, changes.values, changes.signs)
 
@@ -221,6 +224,15 @@ class GroupedOutput(SignedOutput):
 
         return stored, text
 
+    def _whens(self, rows: Array, streams: Sequence[StoredStream]) -> list[Array]:
+        """The events of these rows, of each stream."""
+        if self.query.base is not None:
+            return []  # its rows are the results, and nobody asks
+        return [
+            stream.payload.storage(WHEN, np.ascontiguousarray(rows[:, stream.number])).values
+            for stream in streams
+        ]
+
     def _codes(self, text: pa.Array | pa.ChunkedArray) -> Array:
         """Codes of strings that were computed; groups tell the pool which of them they need."""
         if isinstance(text, pa.ChunkedArray):
@@ -259,7 +271,9 @@ class GroupedOutput(SignedOutput):
         super().restore(rows, streams)
         n = len(rows)
         signs, events = np.ones(n, np.int8), np.zeros(n, np.int32)
-        ids = None if self._order is None else self._order.ids(rows, streams, signs, events)
+        ids = (
+            None if self._order is None else self._order.ids(rows, self._whens(rows, streams), signs, events)
+        )
         self.groups.step(*self._columns(rows, streams), signs, events, ids)
 
     def codes_in_use(self) -> Iterator[Array]:

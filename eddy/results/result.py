@@ -15,6 +15,7 @@ from attrs import define
 from eddy.access import Access
 from eddy.errors import EddyError
 from eddy.results.contents import Contents, Place
+from eddy.shown import html_table
 from eddy.values import arrow, compute
 from eddy.values.fitting import presented
 from eddy.values.types import Array, Column, ColumnType
@@ -185,18 +186,31 @@ class Result:
         text = f"<Result of {self.count} row{'' if self.count == 1 else 's'}"
         if self.count == 0:
             return text + ">"
-        shown = self if self.count <= SHOWN else self._ends(SHOWN // 2)
-        columns = [[name, *map(str, values)] for name, values in shown.to_pydict().items()]
-        if (self.sign < 0).any():
-            columns.append([SIGN, *(f"{value:+d}" for value in shown.sign.tolist())])
+        columns = self._preview()
         widths = [max(map(len, column)) for column in columns]
         lines = [
             "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True))
             for line in zip(*columns, strict=True)
         ]
-        if shown is not self:
+        if self.count > SHOWN:
             lines.insert(1 + SHOWN // 2, "  ".join("...".rjust(width) for width in widths))
         return "\n  ".join([text, *lines]) + ">"
+
+    def _repr_html_(self) -> str:
+        columns = self._preview() if self.count else [[name] for name in self.to_pydict()]
+        rows = [list(row) for row in zip(*(column[1:] for column in columns), strict=True)]
+        if self.count > SHOWN:
+            rows.insert(SHOWN // 2, ["..."] * len(columns))
+        count = f"{self.count:,} row{'' if self.count == 1 else 's'}"
+        return html_table([column[0] for column in columns], rows, count)
+
+    def _preview(self) -> list[list[str]]:
+        """The first and the last rows, column by column, each with its name before it."""
+        shown = self if self.count <= SHOWN else self._ends(SHOWN // 2)
+        columns = [[name, *map(str, values)] for name, values in shown.to_pydict().items()]
+        if (self.sign < 0).any():
+            columns.append([SIGN, *(f"{value:+d}" for value in shown.sign.tolist())])
+        return columns
 
     def _ends(self, count: int) -> Result:
         """The first and the last ``count`` rows; of the others only the row numbers are read."""

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from eddy.log.events import Log
 from eddy.router.router import Router
 from stairs import Stair
 from stairs.holes import Keys
@@ -31,8 +32,10 @@ class Budget:
     It looks between batches; what one batch makes is not foreseen, and may exceed it for that long.
     """
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, log: Log | None = None) -> None:
         self.limit = limit
+        self.log = log
+        """Who is told; nobody of what a shard does by itself."""
         self.demoted = 0
         """Keys that were made holes."""
         self.every = EVERY
@@ -47,18 +50,39 @@ class Budget:
         if self._batches % self.every and slots <= self._slots and not any(crowded):
             return
         self._slots = slots
+        outside = others()
         if not router.alone:
+            self.judge(outside + sum(stair.nbytes for stair in stairs))
             return  # what a plan makes for another cannot be made again from the rows: demotion waits until it is alone
         sizes = [
             stair.nbytes + (stair.slot_bytes if full else 0)
             for stair, full in zip(stairs, crowded, strict=True)
         ]
-        allowed = max(0, self.limit - others())
+        allowed, demoted = max(0, self.limit - outside), self.demoted
         if sum(sizes) <= allowed:
+            self.judge(outside)
             return
         for stair, size, share in zip(stairs, sizes, _shares(sizes, AIM * allowed), strict=True):
             if size > share:
                 self.demoted += _reduce(stair, min(share, stair.nbytes), floor)
+        self.note(self.demoted - demoted)
+        self.judge(outside + sum(stair.nbytes for stair in stairs))
+
+    def note(self, demoted: int) -> None:
+        """So many keys have become holes."""
+        if demoted and self.log is not None:
+            self.log.tell("memory budget reached", budget=self.limit, keys=demoted)
+
+    def judge(self, held: int) -> None:
+        """So many bytes are held, now that all has given way that can."""
+        if held > self.limit and self.log is not None:
+            self.log.tell("memory budget cannot be kept", budget=self.limit, bytes=held)
+
+    @property
+    def due(self) -> bool:
+        """Whether it is time for a look, of an executor that has no use for `keep`: every few batches."""
+        self._batches += 1
+        return not self._batches % self.every
 
 
 def _shares(sizes: list[int], room: float) -> list[float]:

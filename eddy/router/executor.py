@@ -187,6 +187,8 @@ class Executor(Measured):
         """Composites give way where memory is short; ``others`` counts the bytes of everything else."""
         for router in self.routers:
             budget.keep(router, others)
+        if not self.routers and budget.due:
+            budget.judge(others() + sum(state.bytes for state in self.state_statistics()))
 
     def forked(self) -> None:
         """This is a forked child, in which the parent's threads are not."""

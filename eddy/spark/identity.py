@@ -103,7 +103,7 @@ def _in_order(query: Query, saved: Mapping[str, Any]) -> Query:
     """
     if set(query.names) != set(saved["streams"]):
         return query
-    fixed = counted(query) or query.signed
+    fixed = counted(query) or query.signed or query.attachments
     names = query.names if fixed else tuple(saved["streams"])
     streams = {
         name: attrs.evolve(
@@ -129,7 +129,7 @@ def _difference(saved: Mapping[str, Any], query: Query, checkpoint: str) -> str 
             of = described["streams"][name]
             of["columns"] = {column: kind for column, kind in of["columns"].items() if column in either}
     # Results of a join have the same columns by name; the state of other queries knows their order.
-    if sorted(given["select"]) == sorted(saved["select"]) and not query.signed:
+    if sorted(given["select"]) == sorted(saved["select"]) and not (query.signed or query.attachments):
         given["select"] = saved["select"]
     return next(differences(saved, given, "the checkpoint"), None)
 

@@ -97,7 +97,7 @@ def shim(java: Path, cache: Path | None = None) -> Path:
         handle, draft = tempfile.mkstemp(dir=target.parent, prefix="java-")
         with os.fdopen(handle, "w") as file:
             file.write(script)
-        os.chmod(draft, 0o755)
+        os.chmod(draft, 0o755)  # nosec B103
         os.replace(draft, target)
     except OSError as error:
         raise EddyError(

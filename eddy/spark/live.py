@@ -108,6 +108,9 @@ class LiveJob:
         for found in gathered(self._joined(engine, table.filter(pa.array(ready)), watch), self.schema):
             results += found.num_rows
             yield found
+        for found in self._passed(engine, watermark, watch):
+            results += found.num_rows
+            yield found
         behind = int(np.count_nonzero(late))
         header = Header(
             batch=batch,
@@ -182,8 +185,32 @@ class LiveJob:
         results, since others may have to go before them."""
         if watermark is None:
             return np.zeros(len(times), np.bool_)
-        ready: Array = times < watermark if self.signed or counted(self.layout.query) else times <= watermark
+        query = self.layout.query
+        ready: Array = (
+            times < watermark if self.signed or query.attachments or counted(query) else times <= watermark
+        )
         return ready
+
+    def _passed(self, engine: Eddy, watermark: int | None, watch: Stopwatch) -> Iterator[pa.RecordBatch]:
+        """What outer and anti joins owe for rows that have left their windows by the time of the watermark.
+
+        Changes are given by rows alone: how often time is said to have passed would show in those of groups.
+        """
+        query = self.layout.query
+        if watermark is None or not query.attachments or self.signed:
+            return
+        with watch.working():
+            owed = list(self._shown(engine.advance(self._moment(watermark))))
+        yield from owed
+
+    def _moment(self, watermark: int) -> object:
+        """The watermark as the engine takes times."""
+        query = self.layout.query
+        declared = query.streams[query.names[0]]
+        kind = declared.columns[str(declared.time)]
+        if kind.kind != "timestamp":
+            return watermark
+        return pa.scalar(watermark, pa.timestamp("us", kind.zone)).as_py()
 
     def _joined(self, engine: Eddy, table: pa.Table, watch: Stopwatch) -> Iterator[pa.RecordBatch]:
         """What an engine finds in rows that are in no order yet."""
@@ -197,7 +224,7 @@ class LiveJob:
 
     def _shown(self, result: Result) -> Iterator[pa.RecordBatch]:
         """What a result shows; the engine remembers more columns than that."""
-        if self.signed or result.query.computed:
+        if self.signed or result.query.computed or result.query.attachments:
             yield from as_spark(result, self.schema, self.signed)
         elif len(result):
             columns = [result.column(f"{output.stream}.{output.column}") for output in self.shown]
@@ -206,8 +233,11 @@ class LiveJob:
 
 
 def remembering(query: Query) -> Query:
-    """The same join with all columns for results, so that a snapshot holds whole rows, to be dealt out anew."""
-    if query.signed:
+    """The same join with all columns for results, so that a snapshot holds whole rows, to be dealt out anew.
+
+    Not where the state is more than rows: changes are given by one cell, and rows of outer joins stay in their cells.
+    """
+    if query.signed or query.attachments:
         return query
     select = tuple(
         Output(f"{name}.{column}", name, column, of)

@@ -15,7 +15,7 @@ from eddy.values.types import Array
 
 
 def by_stream(layout: Layout, table: pa.Table) -> dict[str, tuple[Array, pa.RecordBatch]]:
-    """The rows of each stream in order of time, and their times; where rows are counted, alike in every attempt."""
+    """The rows of each stream in order of time, and their times; where that changes results, alike in every attempt."""
     if not table.num_rows:
         return {}
     rows, found = table.combine_chunks().to_batches()[0], {}
@@ -25,7 +25,7 @@ def by_stream(layout: Layout, table: pa.Table) -> dict[str, tuple[Array, pa.Reco
         if not len(places):
             continue
         own = times[places]
-        if counted(layout.query):  # rows of one time by what is in them
+        if counted(layout.query) or layout.query.attachments:  # rows of one time by what is in them
             keys = [(c, "ascending") for c in (TIME, *(c for c in rows.schema.names if c != TIME))]
             order = np.asarray(pc.sort_indices(rows.take(pa.array(places)), keys))
         else:

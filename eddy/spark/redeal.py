@@ -56,10 +56,24 @@ def prepare(spark: SparkSession, job: LiveJob) -> None:
     wanted = {state_name(cell, cells, job.dealing) for cell in range(cells)}
     if wanted <= set(names):
         return
-    whole = [some for some in _sets(names).values() if some]
+    whole = list(_sets(names).values())
     if not whole:
         raise StateError(f"the state after micro-batch {version} in {job.checkpoint!r} is not whole: {names}")
+    if job.layout.query.attachments:
+        raise StateError(
+            f"the state in {job.checkpoint!r} is of {len(whole[0])} partitions, and with "
+            f"{job.layout.query.attachments[0]} it cannot be dealt out to {cells}: give partitions={len(whole[0])}, or "
+            "leave it out"
+        )
     _redeal(spark, job, version, whole[0])
+
+
+def cells_before(store: Store) -> int | None:
+    """Among how many cells the newest state is dealt out; None if there is none."""
+    committed = store.committed()
+    version = None if committed is None else store.last(committed + 1)
+    found = [] if version is None else list(_sets(store.members(version)).values())
+    return len(found[0]) if found else None
 
 
 def _sets(names: list[str]) -> dict[str, list[str]]:

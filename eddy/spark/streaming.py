@@ -26,7 +26,7 @@ from eddy.spark.identity import identified
 from eddy.spark.layout import check_frames, layout_of, result_schema
 from eddy.spark.live import LiveJob, remembering
 from eddy.spark.pack import packed
-from eddy.spark.redeal import prepare
+from eddy.spark.redeal import cells_before, prepare
 from eddy.spark.report import tally
 from eddy.spark.session import quiet
 from eddy.spark.ship import pickled, sent, ship
@@ -70,11 +70,12 @@ def stream(
 
     Every result comes exactly once, into any sink that takes each micro-batch once, however often the query is killed
     and started again: with another plan or other policies, and another number of ``partitions``: then rows are dealt
-    out anew when this is called. Windows that count rows, differences and aggregates run in one partition. Outer, semi,
-    anti and as-of joins are refused: a snapshot does not hold who had a partner.
+    out anew when this is called. Windows that count rows, differences and aggregates run in one partition, and so do
+    outer, semi, anti and as-of joins unless one key joins all streams. Of these last the number of partitions stays
+    what it was: who had a partner cannot be dealt out anew. A row without a partner is given once the watermark has
+    passed the end of its window.
     """
     in_order_already("stream", policies)
-    check_inner(query)
     place = check_given(checkpoint, policies)
     policies = {"batch_size": BATCH, **policies}
     check_options(query, policies)
@@ -94,6 +95,8 @@ def stream(
     spark = next(iter(frames.values())).sparkSession
     context = spark.sparkContext
     cells, retain = cells_of(context, partitions), whole("retain", retain)
+    if layout.query.attachments and partitions is None:
+        cells = cells_before(store) or cells
     partitioning = choose(layout.query, cells, rows, None, "single" if counted(query) else None)
     if multiple is None:
         multiple = str(spark.conf.get("spark.sql.streaming.multipleWatermarkPolicy", "min"))
@@ -135,16 +138,6 @@ def check_given(checkpoint: object, policies: Mapping[str, object]) -> str:
         if option in policies:
             raise EddyError(f"{option} is an option of eddy.spark.join: {reason}, so leave it out")
     return place
-
-
-def check_inner(query: Query) -> None:
-    """EddyError for attachments, whose state the files of a checkpoint do not hold."""
-    attached = query.attachments if isinstance(query, Query) else ()
-    if attached:
-        raise EddyError(
-            f"eddy.spark.stream keeps no state of {attached[0]}: run the inner joins as a stream, or the whole query "
-            "over the rows that are there, with eddy.spark.join"
-        )
 
 
 def check_delays(query: Query, watermark: object) -> None:

@@ -7,7 +7,9 @@ from collections.abc import Callable
 
 from attrs import define, evolve, field, frozen
 
+from eddy.shown import html_table
 from policies import Choice
+from policies.optimizer.rivals import Rival, Rivals
 
 LOGGED = 256
 """Decisions that are remembered."""
@@ -36,11 +38,37 @@ class Decision:
     """Measured seconds an event from the change to the next one, or to now; what the migration takes is part of it."""
     migration: float | None = field(default=None, eq=False)
     """Seconds that the migration technique took for itself."""
+    rivals: Rivals | None = field(default=None, eq=False, repr=False)
+    """What was known of other plans."""
+
+    @property
+    def alternatives(self) -> tuple[Rival, ...]:
+        """The plans that came next, each with what it was believed to cost, where the policy can tell. They are
+        reckoned when they are asked for, from what was known when this was decided."""
+        return () if self.rivals is None else self.rivals.plans
+
+    def _repr_html_(self) -> str:
+        rows = [
+            ("after", f"{self.events:,} events"),
+            (self.outcome, f"{self.former} → {self.plan}"),
+            ("why", self.reason),
+            ("before", f"{_nanoseconds(self.before)} an event"),
+            ("after it", f"{_nanoseconds(self.after)} an event"),
+            *(
+                ("instead", f"{other.plan}: {_nanoseconds(other.cost)} reckoned")
+                for other in self.alternatives
+            ),
+        ]
+        return html_table(("decision", ""), rows)
 
     @property
     def gain(self) -> float | None:
         """Seconds an event that the change has saved, as measured. The data may have changed as well."""
         return None if self.before is None or self.after is None else self.before - self.after
+
+
+def _nanoseconds(seconds: float | None) -> str:
+    return "not measured" if seconds is None else f"{1e9 * seconds:,.0f} ns"
 
 
 @define(eq=False)

@@ -115,10 +115,13 @@ class Steering:
         lines = [f"routing {type(routing).__name__}: {what}{pins}"]
         decision = self.ledger.last
         if decision is not None:
-            why = f": {decision.reason}" if decision.outcome == "refused" else ""
+            why = f": {decision.reason}" if decision.reason else ""
             lines.append(
                 f"last decision, after {decision.events:,} events: {decision.plan}, {decision.outcome}{why}"
             )
+            others = [f"{other.plan} ({1e9 * other.cost:,.0f} ns)" for other in decision.alternatives]
+            if others:
+                lines.append(f"next best plans then: {', '.join(others)}")
         return lines
 
     @property
@@ -161,7 +164,9 @@ class Steering:
         events = sum(view.arrivals.values())
         before = view.seconds / events if events else None
         believed = choice.believed_cost, choice.believed_gain
-        decision = Decision(view.events, former, text, outcome, reason, *believed, thinking, before)
+        decision = Decision(
+            view.events, former, text, outcome, reason, *believed, thinking, before, rivals=choice.rivals
+        )
         self.ledger.note(decision, state.seconds, cost)
 
     # -- the user ----------------------------------------------------------------------------------------------------

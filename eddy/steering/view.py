@@ -7,18 +7,22 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from attrs import evolve
 from numpy.typing import NDArray
 
 from eddy.errors import EddyError
 from eddy.plan.compiler import Key, Place, StairId
 from eddy.query.query import Query
 from eddy.query.windows import Rows
+from eddy.statistics import StepStatistics
 from eddy.steering.fan_outs import describe_steps
 from eddy.steering.groups import GroupSampler
 from eddy.steering.sampled import Distinct, Sampling
 from eddy.steering.sampling import joined_pairs
 from eddy.tracks.program import Program
 from policies.graph import Graph
+from policies.optimizer.measure import seconds_by_step
+from policies.optimizer.model import CostModel
 from policies.view import Fan, Glance, StairView, StepView, View
 from stairs import Ring
 
@@ -143,6 +147,17 @@ class Watch:
         if not self.joins:
             return []
         return list(describe_steps(self._steps(since=False), self.graph, self._sampler().sample))
+
+    def steps(self) -> tuple[StepStatistics, ...]:
+        """The steps of the plan since it runs."""
+        if not self.joins:
+            return ()
+        view = evolve(self.view(()), steps=self._steps(since=False))
+        times = seconds_by_step(view, CostModel())
+        return tuple(
+            StepStatistics(step.source, step.target, step.probes, step.matches, seconds)
+            for step, seconds in zip(view.steps, times, strict=True)
+        )
 
     def _steps(self, since: bool = True) -> tuple[StepView, ...]:
         """The steps of the plan that runs, since it was bound to its STAIRs or since the last look."""

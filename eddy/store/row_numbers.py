@@ -8,6 +8,7 @@ the router in its own count. A query of which no row is ruled out pays nothing f
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -92,6 +93,12 @@ class Thin:
     def held(self, first: int) -> Array:
         """The numbers of the stored rows from this one on."""
         return self.stored.storage(ROW, np.arange(first, self.stored.next_row)).values
+
+    def place(self, number: int) -> int:
+        """The first stored row whose number is not below this one."""
+        ring, mask, low = self.stored.rings[ROW], self.stored.capacity - 1, self.stored.low
+        rows = range(low, self.stored.next_row)
+        return low + bisect_left(rows, number, key=lambda row: int(ring[row & mask]))
 
 
 def chosen(part: Part, here: Array, wanted: Iterable[str] | None = None) -> Part:
@@ -215,10 +222,24 @@ class RowNumbers:
         whole = self.lowwater.counts - self.lowwater.lows
         return (self.counts - self.lows) / np.maximum(whole, 1) if self._thin else np.ones(len(whole))
 
-    def live(self, stream: int) -> Array | None:
-        """The numbers of the live rows that are stored; None: all are."""
+    def is_thin(self, stream: int) -> bool:
+        """Whether a row of this stream was ruled out."""
+        return stream in self._thin
+
+    def stored(self, stream: int, first: int, stop: int) -> tuple[int, Array]:
+        """Of the rows with these numbers those that are stored: the first of them in the store, and their numbers."""
         thin = self._thin.get(stream)
-        return None if thin is None else thin.held(thin.low)
+        if thin is None:
+            return first, np.arange(first, stop)
+        here = thin.place(first)
+        return here, thin.stored.storage(ROW, np.arange(here, thin.place(stop))).values
+
+    def number_of(self, stream: int, row: int) -> int:
+        """The number of a row by its place in the store; that of the next row, if it is not there yet."""
+        thin = self._thin.get(stream)
+        if thin is None or row >= thin.stored.next_row:
+            return row if thin is None else int(self.lowwater.counts[stream])
+        return int(thin.stored.rings[ROW][row & (thin.stored.capacity - 1)])
 
     def held(self, stream: int, first: int) -> Array:
         """The numbers of the stored rows from ``first`` on, live or not."""

@@ -195,6 +195,13 @@ class Crew(Executor):
                 shard.state.budget = Budget(1)
             shard.state.budget.every = budget.every
             shard.state.budget.limit = max(1, (budget.limit - own) // len(self.shards))
+        if budget.due:
+            demoted = sum(shard.state.budget.demoted for shard in self.shards if shard.state.budget)
+            budget.note(demoted - budget.demoted)
+            budget.demoted = demoted
+            budget.judge(
+                others() + sum(s.nbytes for shard in self.shards for s in shard.router.stairs.values())
+            )
 
     def foresee(self, parts: Sequence[Part]) -> None:
         """Shards do that by themselves."""

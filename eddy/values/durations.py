@@ -72,6 +72,11 @@ def duration_text(length: int) -> str:
     raise AssertionError("a whole number of nanoseconds fits nanoseconds")
 
 
+def lag_text(length: int, unit: str | None) -> str:
+    """How far times are apart: in seconds, to the millisecond; where they are whole numbers, their difference."""
+    return f"{length:,}" if unit is None else f"{length / UNITS[unit]:,.3f} s"
+
+
 def coarsest(length: int) -> tuple[int, str]:
     """A length in nanoseconds as a number of the coarsest unit that holds it exactly."""
     for unit, per_second in UNITS.items():

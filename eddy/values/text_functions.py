@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from eddy.values.compute import Datum
+from eddy.values.patterns import each_once, extracted
 from eddy.values.types import ColumnType
 
 Arguments = Sequence[Datum]
@@ -148,42 +149,22 @@ def contains(arguments: Arguments, result: ColumnType) -> Datum:
 
 def regexp_like(arguments: Arguments, result: ColumnType) -> Datum:
     """REGEXP_LIKE: whether a regular expression (RE2) matches somewhere."""
-    return pc.match_substring_regex(arguments[0], pattern=arguments[1].as_py())
+    pattern = arguments[1].as_py()
+    return each_once(arguments[0], lambda text: pc.match_substring_regex(text, pattern=pattern))
 
 
 def regexp_replace(arguments: Arguments, result: ColumnType) -> Datum:
     r"""REGEXP_REPLACE of the first match, or of all with the option 'g'; \1 stands for a group."""
     options = arguments[3].as_py() if len(arguments) > 3 else ""
-    return pc.replace_substring_regex(
-        arguments[0],
-        pattern=arguments[1].as_py(),
-        replacement=arguments[2].as_py(),
-        max_replacements=-1 if "g" in options else 1,
-    )
+    replacing = {
+        "pattern": arguments[1].as_py(),
+        "replacement": arguments[2].as_py(),
+        "max_replacements": -1 if "g" in options else 1,
+    }
+    return each_once(arguments[0], lambda text: pc.replace_substring_regex(text, **replacing))
 
 
 def regexp_extract(arguments: Arguments, result: ColumnType) -> Datum:
     """REGEXP_EXTRACT: the first match, or a group of it; '' where there is none."""
-    text, pattern = arguments[0], arguments[1].as_py()
     group = arguments[2].as_py() if len(arguments) > 2 else 0
-    count = pattern_groups(pattern)
-    # Everything before the first match is taken as short as can be, everything behind it as it is: what is left is it.
-    body = f"(?s:.*?)({pattern})(?s:.*)"
-    found = pc.replace_substring_regex(
-        text, pattern=f"\\A{body}\\z", replacement=f"\\{group + 1}", max_replacements=1
-    )
-    assert group <= count
-    return pc.if_else(pc.match_substring_regex(text, pattern=pattern), found, "")
-
-
-def pattern_groups(pattern: str) -> int:
-    """How many groups a regular expression has; ValueError if it is none that RE2 reads."""
-    probe = pa.array([""])
-    for count in range(10):
-        try:
-            pc.replace_substring_regex(probe, pattern=pattern, replacement=f"\\{count}", max_replacements=1)
-        except pa.ArrowInvalid as error:
-            if count == 0:
-                raise ValueError(str(error)) from None
-            return count - 1
-    return 9
+    return extracted(arguments[0], arguments[1].as_py(), group)

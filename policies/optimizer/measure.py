@@ -96,18 +96,24 @@ def count(view: View) -> Cards:
 def seconds_spent(view: View, model: CostModel) -> float:
     """How long, by the model, the batches since the last view have taken. The clock would tell another time each time,
     and a policy has to decide alike for alike views."""
-    total = sum(view.arrivals.values()) * model.overhead(view)
+    return sum(view.arrivals.values()) * model.overhead(view) + sum(seconds_by_step(view, model))
+
+
+def seconds_by_step(view: View, model: CostModel) -> list[float]:
+    """The same of each step of the view."""
+    found = []
     held = {stair.streams: stair.live for stair in view.stairs}
     stored = {frozenset(streams) for streams in held}
     widths = {len(streams) for streams in held}
     for step in view.steps:
         entries = view.live[step.target[0]] if len(step.target) == 1 else held.get(step.target, 1)
-        total += step.probes * (model.probe + model.reaching(entries, len(step.target)))
+        total = step.probes * (model.probe + model.reaching(entries, len(step.target)))
         width = len(step.source) + len(step.target)
         total += step.matches * (model.match + model.byte * (12 + 4 * width))
         if width in widths and frozenset(step.source + step.target) in stored:
             total += step.matches * model.insert
-    return total
+        found.append(total)
+    return found
 
 
 def _weighed(view: View, fans: Mapping[str, Fan]) -> float:

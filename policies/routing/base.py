@@ -5,8 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
-from attrs import frozen
+from attrs import field, frozen
 
+from policies.optimizer.rivals import Rivals
 from policies.view import Glance, View
 
 
@@ -20,6 +21,8 @@ class Choice:
     """What the policy thinks that the plan in use costs, in its own unit."""
     believed_gain: float | None = None
     """How much of it the change would save, in the same unit."""
+    rivals: Rivals | None = field(default=None, eq=False, repr=False)
+    """From what it can be told which plans come next, where the policy reckons in seconds of our cost model."""
 
 
 class Routing(ABC):

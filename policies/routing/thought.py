@@ -12,6 +12,7 @@ from policies.optimizer.measure import count, estimating, verifying
 from policies.optimizer.model import CostModel
 from policies.optimizer.moving import changing_seconds
 from policies.optimizer.portions import Pieces, Portions, reckoned
+from policies.optimizer.rivals import Rivals
 from policies.optimizer.search import search
 from policies.optimizer.steps import steps_of
 from policies.routing.account import Account
@@ -142,7 +143,7 @@ class Thought:
             f"{1e9 * cost:.0f} ns an event become {1e9 * cheaper:.0f}; "
             f"the change, {1e3 * price:.1f} ms, is paid back after {price / saved:,.0f} events{way}"
         )
-        return Choice(plan, reason, cost, saved)
+        return Choice(plan, reason, cost, saved, rivals=None if theirs else Rivals(believed, model, plan))
 
     def _judge(self, believed: Estimate) -> Pieces[None]:
         """The windows have turned over since a change: has it brought what was believed?"""
