@@ -49,7 +49,13 @@ def library() -> ctypes.CDLL:
         ctypes.c_int64,
         ctypes.POINTER(ctypes.c_double),
     ]
+    lib.limit_bandwidth.restype, lib.limit_bandwidth.argtypes = ctypes.c_double, []
     return lib
+
+
+def memory_bandwidth() -> float:
+    """Bytes a second that one core reads and writes, by adding two arrays that no cache holds into a third."""
+    return float(library().limit_bandwidth())
 
 
 @define(eq=False)

@@ -3,7 +3,8 @@
 `python -m benchmarks.run` joins three streams (10,000 keys, windows of 30,000 time units, every result read as an Arrow
 table) from files that it writes first, and prints events a second of processor time, so that other work on the machine
 counts less: pushed by hand from batches in memory and from Parquet, and by `eddy.run` from Parquet, CSV and JSON lines,
-in order and out of it; then into a file, and with checkpoints. All sides run in turns, with new engines, and the figure
+in order and out of it; then into a file, and with checkpoints. Beside them stands what pyarrow takes to read the same
+files and do nothing with them: no run can be faster. All sides run in turns, with new engines, and the figure
 is the median of their rounds.
 """
 
@@ -20,6 +21,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pac
+import pyarrow.json as paj
 import pyarrow.parquet as pq
 
 import eddy
@@ -63,6 +65,31 @@ def parquet_by_hand(folder: Path) -> int:
     return given
 
 
+def parquet_alone(folder: Path) -> int:
+    """Rows that pyarrow reads, in batches as a run has them."""
+    files = (pq.ParquetFile(folder / f"{name}.parquet") for name in NAMES)
+    return sum(batch.num_rows for file in files for batch in file.iter_batches(BATCH))
+
+
+def csv_alone(folder: Path) -> int:
+    """The same of CSV, with types that are known."""
+    options = pac.ConvertOptions(column_types=dict.fromkeys(("ts", "k", "v"), pa.int64()))
+    return sum(
+        pac.read_csv(folder / f"{name}.csv", reading(pac), convert_options=options).num_rows for name in NAMES
+    )
+
+
+def json_alone(folder: Path) -> int:
+    """The same of JSON lines."""
+    schema = pa.schema(dict.fromkeys(("ts", "k", "v"), pa.int64()))
+    options = paj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
+    return sum(paj.read_json(folder / f"{name}.jsonl", reading(paj), options).num_rows for name in NAMES)
+
+
+def reading(module: Any) -> Any:
+    return module.ReadOptions(use_threads=False, block_size=1 << 20)
+
+
 def run(folder: Path, ending: str, **options: Any) -> int:
     sources = {name: str(folder / f"{name}.{ending}") for name in NAMES}
     return eddy.run(query(), sources, plan=PLAN, **options).results
@@ -89,9 +116,13 @@ def main() -> None:
             "eddy.run, Parquet": lambda: run(ordered, "parquet"),
             "eddy.run, Parquet, out of order": lambda: run(other, "parquet"),
             "eddy.run, Parquet, lateness given": lambda: run(other, "parquet", lateness=1_000),
+            "pyarrow reads the Parquet files alone": lambda: parquet_alone(ordered),
             "eddy.run, CSV": lambda: run(ordered, "csv"),
             "eddy.run, CSV, lateness given": lambda: run(ordered, "csv", lateness=0),
+            "pyarrow reads the CSV files alone": lambda: csv_alone(ordered),
+            "eddy.run, JSON lines": lambda: run(ordered, "jsonl"),
             "eddy.run, JSON lines, lateness given": lambda: run(ordered, "jsonl", lateness=0),
+            "pyarrow reads the JSON lines alone": lambda: json_alone(ordered),
             "eddy.run, Parquet to Parquet": lambda: run(ordered, "parquet", sink=f"{where}/out.parquet"),
             "the same, a checkpoint each second": lambda: run(
                 ordered,
@@ -103,9 +134,8 @@ def main() -> None:
         }
         rounds = int(sys.argv[1]) if len(sys.argv) > 1 else ROUNDS
         took: dict[str, list[float]] = {name: [] for name in sides}
-        results = {
-            side() for name, side in sides.items() if "out of order" not in name and "given" not in name
-        }
+        others = ("out of order", "given", "alone")
+        results = {side() for name, side in sides.items() if not any(other in name for other in others)}
         assert len(results) == 1, results
         for _ in range(rounds):
             for name, side in sides.items():

@@ -46,8 +46,7 @@ def render(groups: Groups) -> str:
     goals = [line for line in lines if line.target is not None]
     reached = sum(line.passed for line in goals)
     made = [
-        f"{reached} of {len(goals)} goals were reached.",
-        "",
+        *((f"{reached} of {len(goals)} goals were reached.", "") if goals else ()),
         "| what | measured | must be | reached | details | run |",
         "|---|---|---|---|---|---|",
     ]

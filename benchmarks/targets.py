@@ -17,8 +17,10 @@ import numpy as np
 from benchmarks.bench_windows import growth
 from benchmarks.compiling import cold_and_warm
 from benchmarks.goals import Line
+from benchmarks.limits import compiler, memory_bandwidth
 from benchmarks.memory import ROW, composite, steady
 from benchmarks.migrate import changes
+from benchmarks.ratio import Timings
 from benchmarks.report import Report, command
 from benchmarks.sides import CPP, EDDY, NUMBA, measure
 from benchmarks.workloads import Workload
@@ -37,6 +39,29 @@ def speed() -> Iterator[Line]:
         )
         what = f"{streams} streams, {keys:,} keys: speed, of {against}"
         yield Line(what, timings.ratio(EDDY, against), "times", 1.3, at_least=True, note=note)
+
+
+def bandwidth() -> Iterator[Line]:
+    """What memory would allow: it is measured before and after joins of 3 to 20 streams."""
+    if compiler() is None:
+        return
+    before, moved = memory_bandwidth(), []
+    for streams in (3, 4, 6, 20):
+        timings = measure(Workload(streams, 10_000, 10_000), rounds=10, limits=(CPP,))
+        moved.append((streams, least_bytes(timings, streams), timings))
+    most = (before + memory_bandwidth()) / 2
+    note = "of it rows in and results out take: " + "; ".join(
+        f"{streams} streams {100e6 * each * timings.rate(EDDY) / most:.1f} % (C++ "
+        f"{100e6 * each * timings.rate(CPP) / most:.1f} %)"
+        for streams, each, timings in moved
+    )
+    yield Line("memory bandwidth of one core", most / 1e9, "GB/s", None, note=note)
+
+
+def least_bytes(timings: Timings, streams: int) -> float:
+    """What must go through memory for an event: its time and key, and a number of 4 bytes for each row of a result."""
+    results = timings.results / (timings.events * len(timings.seconds[EDDY]))
+    return 2 * 8 + 4 * streams * results
 
 
 def windows() -> Iterator[Line]:
@@ -103,7 +128,8 @@ def _told(group: Callable[[], Iterator[Line]], report: Report) -> None:
 
 
 GROUPS: Mapping[str, Callable[[Report], None]] = {
-    group.__name__: partial(_told, group) for group in (speed, windows, single, migration, memory, compiling)
+    group.__name__: partial(_told, group)
+    for group in (speed, bandwidth, windows, single, migration, memory, compiling)
 }
 
 

@@ -21,6 +21,8 @@ MARKED = 25
 """Points that are marked, and told apart on the axis if they are far enough from each other."""
 APART = 0.07
 """Of the width of an axis: how far its numbers are apart at the least."""
+AXES = {"n": "streams", "w": "window, minutes", "rate": "rows a second"}
+"""What columns with short names are called on an axis."""
 LINE = 0.145
 """Inches of a line of text below the charts."""
 
@@ -131,7 +133,7 @@ def _chart(ax: Any, chart: Chart, rows: Sequence[Row]) -> None:
     if chart.kind != "bar":
         _numbers(ax, chart, [*ours.values(), *theirs.values()])
     _plain(ax.yaxis, "y" in chart.log)
-    ax.set_xlabel(chart.x)
+    ax.set_xlabel(AXES.get(chart.x, chart.x))
     ax.set_ylabel(chart.where.get("measure", chart.y))
     ax.set_title(chart.title or ", ".join(str(value) for value in chart.where.values()), fontsize=9)
     if names != [""] or theirs:

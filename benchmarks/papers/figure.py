@@ -118,6 +118,8 @@ class Figure:
     what is measured for several figures."""
     only: Sequence[str] = ()
     """The pieces that are shown; all if none is named."""
+    large: frozenset[str] = frozenset()
+    """Pieces that a quick run leaves out."""
 
     @property
     def source(self) -> Figure:
@@ -129,12 +131,16 @@ class Figure:
         """The names of the pieces whose rows this one shows."""
         return self.only or tuple(self.source.pieces)
 
+    def asks(self, quick: bool) -> Sequence[str]:
+        """Those of them that a run measures."""
+        return [piece for piece in self.shows if not (quick and piece in self.source.large)]
+
     def __attrs_post_init__(self) -> None:
         if bool(self.pieces) == (self.of is not None):
             raise ValueError(f"{self.name} must have either pieces or another figure's rows")
-        for piece in self.only:
+        for piece in (*self.only, *self.large):
             if piece not in self.source.pieces:
-                raise ValueError(f"{self.name} shows {piece!r}, which is no piece of {self.source.name}")
+                raise ValueError(f"{self.name} names {piece!r}, which is no piece of {self.source.name}")
 
 
 def chosen(rows: Iterable[Row], **values: Any) -> list[Row]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from attrs import evolve
@@ -15,7 +16,6 @@ from benchmarks.hybmig_workloads import (
     MOVING,
     RIVALS,
     SHAPES,
-    SWEPT,
     TRACKS,
     VARIANTS,
     Setting,
@@ -134,45 +134,33 @@ def _caught_up(run: Run) -> float:
 PARAMETERS = {"windows": "w", "rates": "rate", "streams": "n"}
 
 
-def counted(profile: Profile, what: str, shape: str) -> Iterator[Row]:
+def counted(profile: Profile, what: str, setting: Setting) -> Iterator[Row]:
     """Evaluations in 1.2 windows from the change on, and the most tuples in states."""
-    for setting in _points(profile, what):
-        profile.tell(f"{setting}, {shape}: counting")
-        clique = evolve(COUNTED, w=setting.w, rate=setting.rate, n=setting.n, seed=profile.seed)
-        runs = clique.runs(sides(clique), SHAPES[shape])
-        for technique, run in runs.items():
-            row = {
-                "shape": shape,
-                PARAMETERS[what]: getattr(setting, PARAMETERS[what]),
-                "technique": technique,
-            }
-            yield row | {"measure": EVALUATIONS, "value": run.evaluations}
-            at_once = sum(job.evaluations for job in run.jobs if job.kind == "change")
-            yield row | {"measure": AT_ONCE, "value": float(at_once)}
-            yield row | {"measure": TUPLES, "value": float(run.peak)}
+    profile.tell(f"{setting}: counting")
+    clique = evolve(COUNTED, w=setting.w, rate=setting.rate, n=setting.n, seed=profile.seed)
+    for technique, run in clique.runs(sides(clique), SHAPES[setting.shape]).items():
+        row = _point(what, setting, technique)
+        yield row | {"measure": EVALUATIONS, "value": run.evaluations}
+        at_once = sum(job.evaluations for job in run.jobs if job.kind == "change")
+        yield row | {"measure": AT_ONCE, "value": float(at_once)}
+        yield row | {"measure": TUPLES, "value": float(run.peak)}
 
 
-def _points(profile: Profile, what: str) -> Sequence[Setting]:
-    """All of the paper's; in a quick run those up to the default window, and otherwise the first two."""
-    _, settings = SWEPT[what]
-    return settings[: {"windows": 3}.get(what, 2)] if profile.quick else settings
+def _point(what: str, setting: Setting, technique: str) -> dict[str, Any]:
+    x = PARAMETERS[what]
+    return {"shape": setting.shape, x: getattr(setting, x), "technique": technique}
 
 
 NAMES = {MOVING: MS_, TRACKS: PT, HYBRID: HM, BACKGROUND: BSC}
 
 
-def processed(profile: Profile, what: str, shape: str) -> Iterator[Row]:
+def processed(profile: Profile, what: str, setting: Setting) -> Iterator[Row]:
     """Processor seconds of the engine with hash joins, and the most memory of states; scaled sizes."""
-    for setting in _points(profile, what):
-        made = stages(evolve(setting, shape=shape), RIVALS, SHAPES[shape], _times(profile), profile.tell)
-        for name in (MOVING, TRACKS, HYBRID):
-            row = {
-                "shape": shape,
-                PARAMETERS[what]: getattr(setting, PARAMETERS[what]),
-                "technique": NAMES[name],
-            }
-            yield row | {"measure": SECONDS, "value": middle([stage.total(name) for stage in made]).median}
-            yield row | {"measure": BYTES, "value": made[0].changes[name].peak_bytes / 2**20}
+    made = stages(setting, RIVALS, SHAPES[setting.shape], _times(profile), profile.tell)
+    for name in (MOVING, TRACKS, HYBRID):
+        row = _point(what, setting, NAMES[name])
+        yield row | {"measure": SECONDS, "value": middle([stage.total(name) for stage in made]).median}
+        yield row | {"measure": BYTES, "value": made[0].changes[name].peak_bytes / 2**20}
 
 
 def _times(profile: Profile) -> int:

@@ -13,7 +13,7 @@ from typing import Any
 
 from attrs import frozen
 
-from benchmarks.papers.figure import Figure, Row
+from benchmarks.papers.figure import Figure, Row, Verdict
 from benchmarks.papers.record import RESULTS, Record, read, stale
 from benchmarks.stamp import ROOT, Stamp
 
@@ -60,14 +60,15 @@ class Shown:
 
 def shown(figure: Figure, folder: Path = RESULTS) -> Shown:
     """The full profile if any piece of it was measured, otherwise the quick one."""
-    source, pieces = figure.source, figure.shows
+    source = figure.source
     for profile in ("full", "quick"):
+        pieces = figure.asks(profile == "quick")
         found = read(source.name, profile, folder)
         records = {piece: found[piece] for piece in pieces if piece in found}
         if records:
             missing = [piece for piece in pieces if piece not in found]
             return Shown(profile, records, missing, any(stale(source, record) for record in records.values()))
-    return Shown("", {}, pieces, False)
+    return Shown("", {}, figure.shows, False)
 
 
 def pages(figures: Sequence[Figure], folder: Path = RESULTS) -> dict[str, str]:
@@ -89,19 +90,27 @@ def _index(papers: dict[str, list[Figure]], folder: Path) -> str:
         "all others are processor time, sides in turns. **Stale** means that the code has changed since.",
         "",
     ]
+    together = [verdict for group in papers.values() for f in group for verdict in _told(f, shown(f, folder))]
+    if together:
+        lines += [f"{sum(v.agrees for v in together)} of {len(together)} claims hold.", ""]
     for paper, figures in papers.items():
         lines += [f"## [{paper}]({paper.lower()}.md)", "", PAPERS.get(paper, ""), ""]
         lines += ["| figure | what it shows | claims that hold | clock | measured |", "|---|---|---|---|---|"]
         for figure in figures:
             found = shown(figure, folder)
-            verdicts = [claim.judge(found.rows) if found.rows else None for claim in figure.claims]
-            told = [verdict for verdict in verdicts if verdict is not None]
+            told = _told(figure, found)
             held = f"{sum(v.agrees for v in told)} of {len(told)}" if told else "-"
             link = f"[{figure.label}]({paper.lower()}.md#{figure.name})"
             clock = "simulated" if figure.simulated else "real"
             lines.append(f"| {link} | {figure.title} | {held} | {clock} | {found.state} |")
         lines.append("")
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _told(figure: Figure, found: Shown) -> list[Verdict]:
+    """What was found of those claims that the rows tell something of."""
+    verdicts = [claim.judge(found.rows) if found.rows else None for claim in figure.claims]
+    return [verdict for verdict in verdicts if verdict is not None]
 
 
 def _page(paper: str, figures: Iterable[Figure], folder: Path) -> str:

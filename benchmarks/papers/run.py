@@ -42,7 +42,7 @@ def tasks(
     for figure in figures:
         source = figure.source
         records = read(source.name, profile.name, folder)
-        for piece in figure.shows:
+        for piece in figure.asks(profile.quick):
             record = records.get(piece)
             if again or record is None or stale(source, record):
                 expected = record.stamp.seconds if record is not None else 0.0

@@ -171,7 +171,13 @@ CONTENDERS = (
         {"PATHWAY_THREADS": "2"}, goal=_stream,
     ),
     Contender("bytewax", "Bytewax", "bytewax", "bytewax", "bytewax", goal=_stream),
-    Contender("laminardb", "LaminarDB", "laminardb", "laminardb", "laminardb", goal=_stream),
+    Contender(
+        "laminardb", "LaminarDB, all at once", "laminardb", "laminardb", "laminardb", 2, {"parts": 1}, goal=_stream
+    ),
+    Contender(
+        "laminardb-parts", "LaminarDB, in ten parts", "laminardb", "laminardb", "laminardb", 2, {"parts": 10},
+        goal=_stream,
+    ),
     *_batchwise(),
     Contender("dict", "a Python program", "dict", kind="program"),
     Contender("cpp", "C++ by hand, one plan", "cpp", "c++", goal=_cpp, unable=_compiled, kind="program"),

@@ -55,7 +55,7 @@ class Cpp:
             "settings": " ".join(FLAGS),
             "data": "arrays in memory, all streams merged by time before the clock starts",
             "results": "records of ids in blocks of memory",
-            "gigabytes a second of one core": round(self.library.fixed_bandwidth() / 1e9, 2),
+            "gigabytes a second of one core": round(self.library.limit_bandwidth() / 1e9, 2),
         }
 
     def run(self, check: bool) -> tuple[Clock, pa.Table]:
@@ -96,7 +96,7 @@ def library() -> ctypes.CDLL:
     lib.fixed_run.restype, lib.fixed_run.argtypes = None, [pointer] * 5 + [long]
     lib.fixed_results.restype, lib.fixed_results.argtypes = long, [pointer]
     lib.fixed_copy.restype, lib.fixed_copy.argtypes = None, [pointer, pointer]
-    lib.fixed_bandwidth.restype, lib.fixed_bandwidth.argtypes = ctypes.c_double, []
+    lib.limit_bandwidth.restype, lib.limit_bandwidth.argtypes = ctypes.c_double, []
     return lib
 
 

@@ -1,4 +1,10 @@
-"""LaminarDB: one continuous SQL query, batches of Arrow tables pushed in, results drawn from its subscription."""
+"""LaminarDB: one continuous SQL query, batches of Arrow tables pushed in, results drawn from its subscription.
+
+Its version 0.17 joins only rows with each other that it takes up in one cycle, of some 100 ms, however the join is
+written: with `BETWEEN` to one side or to both, TIMESTAMP or BIGINT, with or without watermarks and EMIT CHANGES. So its
+results are right where one cycle happens to take all rows, and lack the pairs across cycles if there are pauses: both
+are contenders, with one part and with several.
+"""
 
 from __future__ import annotations
 
@@ -17,15 +23,19 @@ from benchmarks.peers.spec import Spec
 
 BATCH = 4096
 TYPES = {"int64": "BIGINT", "string": "VARCHAR"}
+PAUSE = 1.0
+"""Seconds between two parts, which do not count."""
+LATE = 60
+"""Seconds that a watermark stays behind. Without a delay what comes in the same cycle as a later row is dropped."""
 IDLE = 2.0
-"""A run has ended when no result has come for so many seconds, which do not count."""
+"""A run has ended when all rows were taken up and no result has come for so many seconds, which do not count."""
 
 
 class LaminarDB:
     """Batches are Arrow tables in memory. Names are in small letters, as it reads them so."""
 
     def __init__(self, spec: Spec, settings: dict[str, Any]) -> None:
-        self.spec = spec
+        self.spec, self.parts = spec, settings["parts"]
         tables = {}
         for name in spec.names:
             table = pq.read_table(spec.path(name))
@@ -41,7 +51,8 @@ class LaminarDB:
         self.sql = sql(spec)
         self.facts = {
             "version": importlib.metadata.version("laminardb"),
-            "settings": f"LaminarConfig(buffer_size=65536), batches of {BATCH} events",
+            "settings": f"LaminarConfig(buffer_size=65536), batches of {BATCH} events, "
+            f"watermarks {LATE} s behind, {self.parts} part(s) with pauses of {PAUSE:g} s",
             "query": self.sql,
             "data": "Arrow tables in memory",
             "results": "Arrow tables from a subscription",
@@ -54,25 +65,33 @@ class LaminarDB:
             columns = ", ".join(f"{column} {TYPES[kind]}" for column, kind in types.items())
             connection.execute(
                 f"CREATE SOURCE {name.lower()} ({columns}, at TIMESTAMP, "
-                "WATERMARK FOR at AS at - INTERVAL '0' SECOND)"
+                f"WATERMARK FOR at AS at - INTERVAL '{LATE}' SECOND)"
             )
         connection.execute(f"CREATE STREAM joined AS {self.sql}")
         connection.start()
         results: list[pa.Table] = []
         subscription = connection.subscribe_stream("joined")
-        last = time.perf_counter()
         with Clock() as clock:
-            for name, batch in self.batches:
+            each = -(-len(self.batches) // self.parts)
+            for i, (name, batch) in enumerate(self.batches):
+                if i and i % each == 0:
+                    time.sleep(PAUSE)
                 connection.insert(name, batch)
+                while (found := subscription.try_next()) is not None:
+                    results.append(found.arrow())
+            last = time.perf_counter()
             while time.perf_counter() - last < IDLE:
                 try:
                     found = subscription.next_timeout(100)
-                except laminardb.SubscriptionError:
+                except laminardb.SubscriptionError:  # nothing in that time
                     continue
+                finally:
+                    if any(source.pending for source in connection.all_source_metrics()):
+                        last = time.perf_counter()
                 if found is not None:
                     results.append(found.arrow())
                     last = time.perf_counter()
-        clock.seconds -= IDLE
+        clock.seconds -= IDLE + (self.parts - 1) * PAUSE
         connection.close()
         if not results:
             empty = {out: pa.array([], pa.int64()) for out in spec.outputs()}
@@ -91,12 +110,15 @@ def sql(spec: Spec) -> str:
         own = f"t_{name.lower()}"
         tests = [f"{own}.{mine} = t_{other.lower()}.{theirs}" for mine, (other, theirs) in spec.links(name)]
         if width is not None:
-            span = f"INTERVAL '{width / 1000}' SECOND"
+            span = f"INTERVAL '{width / 1000:g}' SECOND"
             for other in spec.names[: spec.names.index(name)]:
                 near = f"t_{other.lower()}.at"
                 tests.append(f"{own}.at BETWEEN {near} - {span} AND {near} + {span}")
         parts.append(f"JOIN {source} ON {' AND '.join(tests)}")
-    filters = [f"t_{name.lower()}.{condition}" for name, condition in spec.filters.items()]
+    first = f"t_{spec.names[0].lower()}"
+    panes = spec.names[1:] if spec.tumbling is not None else []
+    filters = [f"t_{n.lower()}.ts / {spec.tumbling} = {first}.ts / {spec.tumbling}" for n in panes]
+    filters += [f"t_{name.lower()}.{condition}" for name, condition in spec.filters.items()]
     if filters:
         parts.append(f"WHERE {' AND '.join(filters)}")
     outputs = zip(spec.select, spec.outputs(), strict=True)

@@ -9,6 +9,7 @@ from typing import Any
 
 from attrs import define, field, frozen
 
+from benchmarks.goals import ENGINE
 from benchmarks.papers.record import Record, keep
 from benchmarks.peers.child import Broken, Child, TooLong, data_folder
 from benchmarks.peers.contenders import Contender, rival
@@ -24,7 +25,11 @@ ENOUGH = 2.0
 """Seconds of runs after which there need be no more than `ROUNDS`."""
 SLOW, SLOWEST = 20.0, 60.0
 """After a first run that took longer than the one there is but one that counts; than the other, it counts itself."""
-CODE = ("eddy", "stairs", "policies", "benchmarks/peers/workloads.py", "benchmarks/peers/nexmark.py")
+CODE = (
+    *(*ENGINE, "eddy/query", "eddy/steering", "eddy/migration", "eddy/tracks", "eddy/threads", "policies"),
+    *("benchmarks/peers/workloads.py", "benchmarks/peers/nexmark.py"),
+)
+"""What a push runs through under a plan that changes by itself, and the data."""
 Row = dict[str, Any]
 
 

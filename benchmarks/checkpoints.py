@@ -1,0 +1,198 @@
+"""What checkpoints cost a run: how long it stands still, how much is written, and how fast.
+
+`python -m benchmarks.checkpoints` joins two streams of wide rows whose windows hold a gigabyte (`--gigabytes`; an
+engine takes about three times as much memory), and commits every two seconds (`--every`) to a folder of Parquet and to
+a folder of checkpoints (`--folder`, by default a temporary one). So many rows of each stream come a second (`--rate`;
+0: as many as are taken). It prints, for commits and pushes when the windows are full,
+
+- how long the run stood still for a commit: the longest of all and the median; and the same of what is copied ahead
+  after a push. By the clock, and of processor time, which other work on the machine changes less;
+- bytes that a checkpoint adds, beside those of all live rows and of a whole snapshot, and how long that one takes;
+- MB of rows a second of processor time of the thread that writes, and how long it is from the moment that a commit
+  begins until it counts;
+- with `--alone`, rows a second of processor time with checkpoints and without.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from attrs import frozen
+
+import eddy
+from eddy.running.checkpoints import Checkpoints
+from eddy.running.commits import Commits
+from eddy.snapshot.segments import Log
+
+COLUMNS, BATCH, KEYS = 12, 16_384, 1 << 30
+ROW = 8 * (COLUMNS + 2)
+"""Bytes of a row."""
+
+
+class Rows(eddy.Source):
+    """Rows that are made up; the position is the next row."""
+
+    schema = pa.schema([(name, pa.int64()) for name in ("ts", "k", *(f"v{i}" for i in range(COLUMNS)))])
+
+    def __init__(self, seed: int, count: int, rate: float) -> None:
+        self.seed, self.count, self.rate = seed, count, rate
+
+    def read(self, position: Any) -> Iterator[tuple[pa.RecordBatch, int]]:
+        rng, row, began = np.random.default_rng(self.seed), position or 0, time.monotonic()
+        values = [rng.integers(0, 1 << (4 * i + 4), BATCH) for i in range(COLUMNS)]
+        while row < self.count:
+            if self.rate:
+                time.sleep(max(0.0, row / self.rate - (time.monotonic() - began)))
+            columns = [np.arange(row, row + BATCH), rng.integers(0, KEYS, BATCH), *values]
+            row += BATCH
+            yield (
+                pa.RecordBatch.from_arrays([pa.array(column) for column in columns], schema=self.schema),
+                row,
+            )
+
+
+@frozen
+class Pause:
+    """How long a run did nothing else."""
+
+    clock: float
+    used: float
+    """Seconds of processor time."""
+
+
+class Watch:
+    """Times what a run does for its checkpoints, in its own thread and in the one that writes."""
+
+    def __init__(self) -> None:
+        self.commits: list[Pause] = []
+        self.pushes: list[Pause] = []
+        self.wrote: list[tuple[int, float, float]] = []
+        """Bytes of rows of each checkpoint, processor time, and seconds from its beginning until it counted."""
+        self._bytes, self._used, self._began = 0, 0.0, 0.0
+
+    def __enter__(self) -> Watch:
+        self._kept = Commits.begin, Commits.after_push, Log.append, Checkpoints.written
+        begin, after_push, append, written = self._kept
+
+        def timed_begin(commits: Commits, engine: Any) -> None:
+            self._began = time.monotonic()
+            begin(commits, engine)
+
+        def timed_after(commits: Commits, engine: Any, more: bool) -> None:
+            clock, used, began = time.monotonic(), time.thread_time(), self._began
+            after_push(commits, engine, more)
+            pause = Pause(time.monotonic() - clock, time.thread_time() - used)
+            (self.pushes if self._began == began else self.commits).append(pause)
+
+        def timed_append(log: Log, batch: pa.RecordBatch, *args: Any) -> None:
+            started = time.thread_time()
+            append(log, batch, *args)
+            self._used += time.thread_time() - started
+            self._bytes += batch.nbytes
+
+        def timed_write(checkpoints: Checkpoints, *args: Any) -> int:
+            started = time.thread_time()
+            number = written(checkpoints, *args)
+            used = self._used + time.thread_time() - started
+            self.wrote.append((self._bytes, used, time.monotonic() - self._began))
+            self._bytes, self._used = 0, 0.0
+            return number
+
+        changed: Any = Commits, Log, Checkpoints
+        changed[0].begin, changed[0].after_push = timed_begin, timed_after
+        changed[1].append, changed[2].written = timed_append, timed_write
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        changed: Any = Commits, Log, Checkpoints
+        changed[0].begin, changed[0].after_push, changed[1].append, changed[2].written = self._kept
+
+
+def query(window: int) -> eddy.Query:
+    columns = dict.fromkeys(Rows.schema.names, "int64")
+    return eddy.Query(
+        dict.fromkeys("AB", eddy.Stream(columns, window=eddy.Range(window))), where=["A.k = B.k"]
+    )
+
+
+def run(window: int, rate: float, folder: Path, every: float | None) -> tuple[float, float]:
+    """Seconds of a run by the clock, and of processor time; without checkpoints if ``every`` is None."""
+    folder.mkdir()
+    used, count = time.process_time(), 5 * window // 2
+    sources = {name: Rows(seed, count, rate) for seed, name in enumerate("AB")}
+    given: dict[str, Any] = {} if every is None else {"checkpoint": folder / "progress", "every": every}
+    seconds = eddy.run(query(window), sources, f"{folder}/out/", plan="A B", **given).seconds
+    return seconds, time.process_time() - used
+
+
+def whole(window: int, folder: Path) -> tuple[int, float]:
+    """Bytes of a whole snapshot of full windows, and seconds that it takes."""
+    engine = eddy.Eddy(query(window), plan="A B")
+    readers = [Rows(seed, window, 0).read(None) for seed in range(2)]
+    for pair in zip(*readers, strict=True):
+        engine.push_all({name: rows for name, (rows, _) in zip("AB", pair, strict=True)})
+    started = time.monotonic()
+    engine.save(folder / "whole.eddy")
+    return os.path.getsize(folder / "whole.eddy"), time.monotonic() - started
+
+
+def told(what: str, pauses: list[Pause]) -> str:
+    """The longest and the median."""
+    clock, used = [pause.clock * 1e3 for pause in pauses], [pause.used * 1e3 for pause in pauses]
+    return (
+        f"{what}: {max(clock):.1f} ms at the most, median {statistics.median(clock):.1f} ms; of processor time "
+        f"{max(used):.1f} and {statistics.median(used):.1f} ms"
+    )
+
+
+def main() -> None:
+    """Measure, and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--gigabytes", type=float, default=1.0)
+    parser.add_argument("--every", type=float, default=2.0)
+    parser.add_argument("--rate", type=float, default=250_000)
+    parser.add_argument("--folder")
+    parser.add_argument("--alone", action="store_true")
+    given = parser.parse_args()
+    window = int(given.gigabytes * 1e9 / 2 / ROW) // BATCH * BATCH
+    live = 2 * window * ROW
+    eddy.compile_kernels()
+    with tempfile.TemporaryDirectory(dir=given.folder) as name:
+        folder = Path(name)
+        size, seconds = whole(window, folder)
+        with Watch() as watch:
+            clock, used = run(window, given.rate, folder / "run", given.every)
+        half = len(watch.commits) * 2 // 5  # the windows are full
+        wrote = watch.wrote[half:-1]
+        print(f"windows of {live / 1e9:.2f} GB, {5 * window / clock / 1e3:,.0f} thousand rows a second")
+        print(told(f"a commit ({len(wrote)} of them)", watch.commits[half:]))
+        print(told("a push", watch.pushes[len(watch.pushes) * 2 // 5 :]))
+        added = statistics.mean(found[0] for found in wrote)
+        print(f"a checkpoint adds {added / 1e6:,.0f} MB of rows to {live / 1e6:,.0f} MB that are there")
+        print(f"a whole snapshot has {size / 1e6:,.0f} MB, and takes {seconds:.1f} s")
+        speed = sum(found[0] for found in wrote) / sum(found[1] for found in wrote)
+        until = statistics.median(found[2] for found in wrote)
+        print(
+            f"{speed / 1e6:,.0f} MB of rows a second of processor time; a commit counts after {until:.2f} s"
+        )
+        if given.alone:
+            _, alone = run(window, given.rate, folder / "alone", None)
+            speeds = [5 * window / taken / 1e3 for taken in (used, alone)]
+            print(
+                "thousand rows a second of processor time: {:,.0f}; without checkpoints {:,.0f}".format(
+                    *speeds
+                )
+            )
+
+
+if __name__ == "__main__":
+    main()
