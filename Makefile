@@ -6,8 +6,10 @@
 #   make bench           the benchmarks, and the papers' figures (ARGS="-k name"; PROFILE=full: the papers' sizes)
 #   make figures         draw the papers' figures from what was measured, and write docs/results
 #   make pages           write the measured figures into the docs, and mark those that are older than the code
+#   make docs            the site of the docs, in build/site
 #   make peers           Eddy beside Flink, Spark, DuckDB and others (ARGS="--only flink --workload three")
 #   make fuzz MINUTES=5  random queries against the naive oracle: joins, then the other operators; then SQL against DuckDB
+#   make faults MINUTES=5  random runs that are killed, torn, filled up and cut off, and all that they gave
 #   make lint            ruff and mypy
 #   make clean           remove caches and build products; .venv stays
 
@@ -20,7 +22,7 @@ MINUTES ?= 1
 PROFILE ?= quick
 ARGS ?=
 
-.PHONY: help setup demo test bench figures pages peers fuzz lint clean
+.PHONY: help setup demo test bench figures pages docs peers fuzz faults lint clean
 
 help:
 	@sed -n '/^#   make/s/^#   //p' Makefile
@@ -45,6 +47,9 @@ pages: $(INSTALLED)
 	@$(BIN)/python -m benchmarks.table --write
 	@$(BIN)/python -m benchmarks.peers --tables
 
+docs: $(INSTALLED)
+	@$(BIN)/python docs/site.py
+
 # Each contender is installed into an environment of its own, under .venv-peers.
 peers: $(COMPILED)
 	@$(BIN)/python -m benchmarks.peers $(ARGS)
@@ -53,6 +58,9 @@ fuzz: $(COMPILED)
 	@$(BIN)/python -m tests.fuzz --minutes $(MINUTES)
 	@$(BIN)/python -m tests.fuzz_operators --minutes $(MINUTES)
 	@$(BIN)/python -m tests.sql.fuzz
+
+faults: $(COMPILED)
+	@$(BIN)/python -m tests.faults --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .

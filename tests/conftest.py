@@ -5,6 +5,7 @@ A kernel may compile on its first call, so there are no deadlines; whole feeds a
 `EDDY_TESTS=thorough` searches longer and at random, and `make fuzz` does nothing else.
 """
 
+import gc
 import os
 
 import pytest
@@ -14,6 +15,10 @@ from xdist.scheduler import LoadGroupScheduling
 import eddy.tracks.driver
 import stairs.directory
 from stairs.lowlevel.secret import WORDS
+
+# A forked child leaves alone what its parent has left to be collected: a client of Kafka waits for threads of its own
+# when it goes, and a child has none of them.
+os.register_at_fork(after_in_child=gc.freeze)
 
 COMMON = {
     "deadline": None,
@@ -45,7 +50,7 @@ ON_SPARK = {
     "tests/demo/test_flights.py",
     *(
         f"tests/spark/test_{name}.py"
-        for name in "attached daemon errors join packed restart stream timeless".split()
+        for name in "attached daemon errors join packed restart run_on_spark stream stream_attached timeless".split()
     ),
 }
 """The modules whose tests share one Spark session. Where tests run side by side they stay in one process."""
@@ -57,14 +62,20 @@ def pytest_collection_modifyitems(items):
     assert users <= ON_SPARK, f"add to ON_SPARK in tests/conftest.py: {users - ON_SPARK}"
 
 
+ON_POSTGRESQL = "tests/postgresql/"
+"""The folder whose tests share one server, and stay in one process, too."""
+
+
 class OneSpark(LoadGroupScheduling):
-    """Hands out test by test, but all tests on Spark to one process.
+    """Hands out test by test, but all tests on Spark to one process, and all on PostgreSQL to one.
 
     With pytest 9.2 `--dist loadgroup` of pytest-xdist 3.8 groups nothing (pytest-dev/pytest-xdist#1386): its processes
     write the group into a test's name, where pytest no longer reads it.
     """
 
     def _split_scope(self, nodeid):
+        if nodeid.startswith(ON_POSTGRESQL):
+            return ON_POSTGRESQL
         return "spark" if nodeid.split("::")[0] in ON_SPARK else nodeid
 
 

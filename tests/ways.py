@@ -61,10 +61,14 @@ CLOCK = {
     "history.seconds": "measured",
     "history.longest_pause": "measured",
     "feedback.seconds": "measured",
+    "seconds": "measured",
 }
 """Differ from run to run."""
 
 PORTIONS = {
+    "batches": "a push that kernels take in at once is one",
+    "steps.seconds": "reckoned from what follows",
+    "steps.probes": "as probed",
     "probed": "the more events are joined together, the more that come later are passed on the way",
     "history.evaluations": "the same, while a change was under way",
 }
@@ -87,6 +91,7 @@ THREADS = {
     "streams.bytes": "the same: payload and leaves",
     "stairs.bytes": "the same",
     "view.distinct": "estimated from the rows of one shard",
+    "steps.matches": "since the plan runs, which each shard begins by itself",
 }
 """May differ between one thread and several, beside `CLOCK`."""
 
@@ -101,6 +106,8 @@ CHANGES = {
     **SHARDS,
     "stairs.name": "each shard changes its plan by itself: one may have left a former plan when others have not",
     "stairs.streams": "the same",
+    "steps.source": "the same",
+    "steps.target": "the same",
     "stairs.former": "the same",
     "stairs.partial": "the same",
     "stairs.complete": "a shard fills the holes that its own rows probe, and more in the background",

@@ -97,7 +97,25 @@ def a_condition(pick, stream, visible, time):
     return trees or [("<", col(other, "y"), col(stream, "y"))]
 
 
-def attached_case(pick):
+def a_keyless_condition(pick, stream, visible, time):
+    """A condition without a key: a band, what NOT IN asks, or both."""
+    other = pick.choice(visible)
+    column = pick.choice([time, time, "y"])
+    mine, theirs = col(stream, column), col(other, column)
+    low, high = pick.integer(-4, 2), pick.integer(0, 4)
+    ends = [(">=", mine, ("+", theirs, ("lit", low))), ("<", mine, ("+", theirs, ("lit", low + high)))]
+    trees = pick.choice([ends, ends, ends[:1], ends[1:], []])
+    if not trees or pick.chance(25):
+        c = pick.choice("xs")
+        trees = [*trees, ("is distinct", ("=", col(pick.choice(visible), c), col(stream, c)), ("lit", False))]
+    if pick.chance(15):
+        trees = [*trees, ("!=", col(pick.choice(visible), "y"), col(stream, "y"))]
+    if pick.chance(15):
+        trees = [*trees, ("=", col(pick.choice(visible), "x"), col(stream, "x"))]
+    return trees
+
+
+def attached_case(pick, condition=a_condition):
     """Any attachments of any core, in any windows."""
     cores, more = pick.integer(1, 3), pick.integer(1, 3)
     names = [f"S{i}" for i in range(cores)] + [f"T{i}" for i in range(more)]
@@ -115,7 +133,7 @@ def attached_case(pick):
     for name in names[cores:]:
         kinds = [kind for kind in KINDS if changes or not attach or kind not in ("right", "full")]
         kind = pick.choice(kinds)
-        on = a_condition(pick, name, visible, "ts" if timed else "n")
+        on = condition(pick, name, visible, "ts" if timed else "n")
         if "asof" in kind:
             other, strict, c = (
                 pick.choice(visible),
@@ -178,6 +196,8 @@ def text_of(tree):
     if tree[0] == "not" and tree[1][0] == "is distinct":
         a, b = (f"{side[1]}.{side[2]}" for side in tree[1][1:])
         return f"{a} IS NOT DISTINCT FROM {b}"
+    if tree[0] == "is distinct":
+        return f"({predicate(tree[1])}) IS DISTINCT FROM FALSE"
     return predicate(tree)
 
 

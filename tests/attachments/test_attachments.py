@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import eddy
-from tests.attachments.cases import KINDS, attached_case, check, query_of, signed_rows
+from tests.attachments.cases import KINDS, a_keyless_condition, attached_case, check, query_of, signed_rows
 from tests.strategies import Drawn, Pick
 
 
@@ -25,6 +25,21 @@ def test_forty_cases_by_seed(seed):
     """The same for cases that are not drawn anew each time: those that found faults are among them."""
     for number in range(seed, seed + 40):
         check(attached_case(Pick(number)))
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.data())
+@pytest.mark.filterwarnings("ignore::eddy.LossyWindow")
+def test_bands_and_not_in_are_what_the_oracle_says(data):
+    """Conditions without a key, which are looked up in order, or by values beside NULL."""
+    check(attached_case(Drawn(data.draw), a_keyless_condition))
+
+
+@pytest.mark.parametrize("seed", range(0, 160, 40))
+@pytest.mark.filterwarnings("ignore::eddy.LossyWindow")
+def test_forty_cases_without_a_key_by_seed(seed):
+    for number in range(seed, seed + 40):
+        check(attached_case(Pick(number), a_keyless_condition))
 
 
 @pytest.mark.parametrize("seed", [1044, 1607, *range(3)])

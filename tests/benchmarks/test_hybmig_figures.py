@@ -8,7 +8,7 @@ from attrs import evolve
 
 import eddy
 from benchmarks.hybmig_workloads import BLACK_BOXES, EVERY, HELD, Setting, box_stages, stages
-from benchmarks.median_box import Median
+from benchmarks.median_box import Median, Sliding
 from benchmarks.migration_workloads import Shifting, right_deep
 from benchmarks.papers import hybmig, hybmig_claims, hybmig_rows
 from benchmarks.papers.figure import Profile
@@ -29,6 +29,11 @@ from benchmarks.papers.hybmig_rows import (
 from benchmarks.simulated.clique import Clique
 from benchmarks.simulated.server import Costs
 
+SWEEPS = [
+    ("17", "w", (1, 2, 3, 4, 5)),
+    ("18", "rate", (0.4, 0.7, 1.0, 1.3, 1.6)),
+    ("19", "n", (4, 5, 6, 7)),
+]
 TINY = Clique(w=0.25, n=4, keys=6, costs=Costs(0.05))
 
 
@@ -58,19 +63,27 @@ def test_seconds_have_what_charts_draw(measure, names):
     assert rows == list(measure(Profile(), clique, feeds=1))
 
 
-def test_sweeps_have_all_measures(monkeypatch):
+def test_sweeps_have_all_measures():
     """The same columns in counts and in processor time."""
-    tiny = {"streams": ("Figure 19", [Setting(w=1, n=4)])}
-    monkeypatch.setattr(hybmig_rows, "SWEPT", tiny)
+    tiny = Setting(w=1, n=4, shape="bushy")
     rows = [
-        *hybmig_rows.counted(Profile(), "streams", "bushy"),
-        *hybmig_rows.processed(Profile(), "streams", "bushy"),
+        *hybmig_rows.counted(Profile(), "streams", tiny),
+        *hybmig_rows.processed(Profile(), "streams", tiny),
     ]
     assert {tuple(row) for row in rows} == {("shape", "n", "technique", "measure", "value")}
     assert len({row["measure"] for row in rows}) == 5 and len(rows) == 3 * 5
     assert all(row["value"] > 0 for row in rows if row["measure"] != hybmig_rows.AT_ONCE)
     at_once = {row["technique"]: row["value"] for row in rows if row["measure"] == hybmig_rows.AT_ONCE}
     assert at_once[MS_] > 0 == at_once[PT] == at_once[HM]
+
+
+@pytest.mark.parametrize("number, x, values", SWEEPS)
+def test_a_sweep_is_taken_up_point_by_point(number, x, values):
+    """Each point of both shapes is a piece, of counts and of processor time; a quick run leaves out the large ones."""
+    [figure] = [figure for figure in hybmig.FIGURES if figure.name == f"hybmig-{number}"]
+    assert len(figure.asks(quick=False)) == 4 * len(values)
+    assert "right-deep, " + f"{x} {values[0]}, counted" in figure.asks(quick=True)
+    assert f"bushy, {x} {values[-1]}, processor time" not in figure.asks(quick=True)
 
 
 def test_background_and_sharing_have_their_rows(monkeypatch):
@@ -85,6 +98,18 @@ def test_background_and_sharing_have_their_rows(monkeypatch):
     assert [row["technique"] for row in both] == [SHARING, ALONE] * 2
     processed = list(hybmig_rows.background_processed(Profile()))
     assert {row["technique"] for row in processed} == {MS_, PT, HM, BSC}
+
+
+def test_the_sliding_median_is_that_of_all_that_is_kept():
+    """Numbers that come at one time leave together; of an even count it is the mean of the two in the middle."""
+    random = np.random.default_rng(3)
+    times = np.sort(random.integers(0, 200, 500))
+    values = random.integers(0, 40, 500)
+    sliding, now = Sliding(25), np.unique(times)
+    cuts = np.searchsorted(times, now[::9])[1:]
+    parts = zip(np.split(times, cuts), np.split(values, cuts), strict=True)
+    found = np.concatenate([sliding.push(*part) for part in parts])
+    assert found.tolist() == [np.median(values[(times >= t - 25) & (times <= t)]) for t in now]
 
 
 def test_totals_have_every_technique(monkeypatch):

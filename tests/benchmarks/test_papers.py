@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import io
 import json
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -16,7 +18,7 @@ from benchmarks.papers.figure import Chart, Claim, Figure, Profile, Row, Verdict
 from benchmarks.papers.pages import FOLDER, pages, shown
 from benchmarks.papers.record import keep, measured_by, path_of, read, stale
 from benchmarks.papers.run import run, tasks
-from benchmarks.stamp import digest
+from benchmarks.stamp import code, digest
 
 QUICK = Profile()
 
@@ -62,6 +64,17 @@ def test_a_piece_touches_no_other(tmp_path):
     after = json.loads(path.read_text())
     assert after["small"] == before["small"] and after["large"]["stamp"]["seed"] == 7
     assert [p.name for p in (tmp_path / "quick").iterdir()] == ["a-1.json"]
+
+
+def test_a_quick_run_leaves_out_what_is_large(tmp_path):
+    """It is missing in a full run only."""
+    figure = evolve(FIGURE, large=frozenset({"large"}))
+    assert [task.piece for task in tasks([figure], QUICK, folder=tmp_path)] == ["small"]
+    run(tasks([figure], QUICK, folder=tmp_path), QUICK, tmp_path)
+    assert shown(figure, tmp_path).missing == []
+    assert len(tasks([figure], Profile("full"), folder=tmp_path)) == 2
+    with pytest.raises(ValueError, match="no piece of a-1"):
+        evolve(FIGURE, large=frozenset({"huge"}))
 
 
 def test_an_interrupted_run_is_taken_up_again(tmp_path):
@@ -114,7 +127,7 @@ def test_a_claim_that_does_not_hold_is_shown_with_its_reason(tmp_path):
     keep("a-1", "quick", "large", evolve(record, rows=slow), tmp_path)
     text = pages([FIGURE], tmp_path)
     assert "| 2.00 to 20.00 windows | **no** | the clock is broken |" in text["a.md"]
-    assert "| 0 of 1 |" in text["README.md"]
+    assert "| 0 of 1 |" in text["README.md"] and "0 of 1 claims hold." in text["README.md"]
 
 
 def test_the_full_profile_is_shown_before_the_quick_one(tmp_path):
@@ -272,3 +285,25 @@ def test_the_pages_are_those_that_were_measured():
 def test_every_measured_figure_is_drawn(figure):
     if figure.charts:
         assert (FOLDER / f"{figure.name}.svg").exists() and (FOLDER / f"{figure.name}.png").exists()
+
+
+@pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.name)
+def test_pictures_say_what_the_records_say(figure):
+    """Every claim that stands below a picture, and what was measured of it."""
+    if not figure.charts:
+        return
+    lines = re.findall(r">([^<>]+)</text>", (FOLDER / f"{figure.name}.svg").read_text(encoding="utf-8"))
+    below, rows = " ".join(html.unescape(" ".join(lines)).split()), shown(figure).rows
+    for claim in figure.claims:
+        verdict = claim.judge(rows)
+        if verdict is not None:
+            word = "agrees" if verdict.agrees else "does not agree"
+            told = f"{claim.text} - {word}: {verdict.measured}".replace("`", "")
+            assert " ".join(told.split()) in below, f"{figure.name}: run make figures"
+
+
+def test_what_is_measured_is_code_and_not_what_is_said_of_it():
+    """A comment or a docstring makes no figure stale; a number does."""
+    before = b'def f(x):\n    """Says this."""\n    return x + 1\n'
+    assert code(before) == code(b'"""Of a module."""\n\ndef f(x):\n    # says that\n    return (x + 1)\n')
+    assert code(before) != code(before.replace(b"1", b"2"))

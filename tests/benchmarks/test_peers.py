@@ -173,9 +173,9 @@ def test_tables_show_losses_and_who_was_not_timed(tmp_path):
     assert "nothing is known of the goals there" not in text
     keep("four", PROFILE, "cpp", Record([timed], STAMP), tmp_path)
     more = "\n".join(tables.page(tables.records(tmp_path)))
-    assert "- Pathway, streaming; LaminarDB: 4 streams on one key." in more
+    assert "- Pathway, streaming; LaminarDB, all at once: 4 streams on one key." in more
     (tmp_path / PROFILE / "four.json").unlink()
-    assert "| LaminarDB | wrong |" in text and "4 where there are 5" in text
+    assert "| LaminarDB, all at once | wrong |" in text and "4 where there are 5" in text
     assert "| Pathway, streaming | 90 † |" in text and "**Stale**" in text
     short = "\n".join(tables.front(found))
     assert "C++ by hand, one fixed plan | 0.5 |" in short and "| Pathway | over 90 |" in short

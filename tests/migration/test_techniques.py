@@ -89,3 +89,21 @@ def test_what_tracks_tell_does_not_depend_on_how_results_are_drawn(migration):
             assert not options or max(map(len, drawn), default=0) <= 2
         told.append((trace.last.tracks, trace.last.results_held, trace.engine.statistics().results))
     assert told[0] == told[1] and told[0][0][0].results > 0
+
+
+def test_what_a_change_holds_back_is_given_when_the_engine_is_closed():
+    """Behind the results of the last flush; found by runs that ended while two plans ran."""
+    query = eddy.sql(
+        "SELECT A.i, B.i FROM A [ROWS 50], B [ROWS 50], C [ROWS 50] WHERE A.x = B.x AND B.x = C.x",
+        {name: {"x": "int64", "i": "int64"} for name in "ABC"},
+    )
+    rows = {name: {"x": [1, 2, 3], "i": [4, 5, 6]} for name in "ABC"}
+    engine = eddy.Eddy(query, "(A B) C", migration=ParallelTrack(order="pt"))
+    other = eddy.Eddy(query, "(A B) C")
+    engine.push_all(rows)
+    engine.migrate("A (B C)")
+    given = len(engine.push_all(rows))
+    last = engine.close()
+    wanted = sum(len(other.push_all(rows)) for _ in range(2)) - 3
+    assert given < wanted == given + len(last)
+    assert len(last.to_arrow()) == len(last)

@@ -115,7 +115,7 @@ def test_sorting_in_python():
     for wrong, message in (
         ({"order_by": "A.g"}, "ORDER BY is not supported where there are no groups"),
         ({"limit": 3}, "LIMIT is not supported where there are no groups"),
-        ({"offset": 3}, "LIMIT is not supported where there are no groups"),
+        ({"offset": 3}, "OFFSET is not supported where there are no groups"),
     ):
         with pytest.raises(eddy.QueryError, match=message):
             eddy.Query(streams, **wrong)

@@ -173,3 +173,22 @@ def test_groups(column, rows, connection):
 
 def _summed(row):
     return tuple(float(value) if isinstance(value, Decimal) else value for value in row)
+
+
+def test_the_average_of_decimals_is_that_of_duckdb():
+    """With and without groups, NULLs and rows that have left; within a rounding."""
+    rows = table(5)
+    of_all = duckdb.sql("SELECT k, AVG(p) AS p, AVG(r) AS r FROM rows GROUP BY k ORDER BY k").fetchall()
+    query = eddy.sql(
+        "SELECT A.k, AVG(A.p) AS p, AVG(A.r) AS r FROM A [ROWS 1000] GROUP BY A.k ORDER BY k",
+        tables={"A": rows},
+    )
+    engine = eddy.Eddy(query)
+    engine.push("A", rows.slice(0, 7))
+    engine.push("A", rows.slice(7))
+    found = [tuple(record.values()) for record in engine.table()]
+    assert len(found) == len(of_all) > 3
+    for ours, theirs in zip(found, of_all, strict=True):
+        assert ours[0] == theirs[0]
+        for value, wanted in zip(ours[1:], theirs[1:], strict=True):
+            assert value is None if wanted is None else value == pytest.approx(wanted, rel=1e-15)

@@ -47,10 +47,12 @@ def live_rows(case, engine):
     for state in engine.state.streams:
         rows, stream = seen[state.name], case.streams[state.name]
         numbers = naive.live_rows(stream, rows, now)
-        stored, held = engine.state.row_numbers.live(state.number), state.base.tail - state.base.low
-        if stored is None:
+        held = state.base.tail - state.base.low
+        if not engine.state.row_numbers.is_thin(state.number):
             kept = state.kept(numbers.start + case.first_row, len(numbers))
         else:
+            low = int(engine.state.row_numbers.lows[state.number])
+            stored = engine.state.row_numbers.held(state.number, low)
             assert len(stored) <= held and state.kept(state.base.tail - len(stored), len(stored)).all()
             kept = np.isin(np.array(numbers) + case.first_row, stored)
         live[state.name] = [rows[i] if able else None for i, able in zip(numbers, kept, strict=True)]
