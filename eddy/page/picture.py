@@ -158,6 +158,27 @@ def name_of(streams: Any) -> str:
     return " ".join(sorted(streams))
 
 
+def stairs_of(statistics: Statistics) -> list[dict[str, Any]]:
+    """How full each STAIR is: what it holds, how far it has been completed, its holes, and what waits at it."""
+    waiting: dict[str, int] = {}
+    for edge in () if statistics.feedback is None else statistics.feedback.edges:
+        name = name_of(edge.name.split())
+        waiting[name] = waiting.get(name, 0) + edge.waiting
+    return [
+        {
+            "name": stair.name,
+            "former": stair.former,
+            "live": stair.live,
+            "bytes": stair.bytes,
+            "filled": 1.0 if stair.complete else stair.fraction,
+            "keys": stair.keys_filled,
+            "holes": stair.holes,
+            "waiting": waiting.get(name_of(stair.streams), 0),
+        }
+        for stair in statistics.stairs
+    ]
+
+
 def fans_of(engine: Eddy, statistics: Statistics) -> list[dict[str, Any]]:
     """What each step finds for an entry, as counted, and what sampling says now."""
     found: list[dict[str, Any]] = []

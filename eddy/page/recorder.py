@@ -11,7 +11,7 @@ from attrs import define, field
 from eddy.engine.eddy import Eddy
 from eddy.inspect.described import described
 from eddy.page.history import History, Point
-from eddy.page.picture import fans_of, picture_of
+from eddy.page.picture import fans_of, picture_of, stairs_of
 from eddy.page.plain import as_json
 from eddy.reorder.watermark import LAST
 from eddy.statistics import MigrationStatistics, Statistics
@@ -24,7 +24,7 @@ PERIOD = 0.5
 SHARE = 100
 """The next reading comes after so many times as long as one took, at the earliest: it costs a hundredth."""
 FANS = 10
-"""Readings after which fan-outs are sampled again."""
+"""Readings after which fan-outs are sampled again; a new plan has others at once."""
 
 
 @define(eq=False)
@@ -68,6 +68,8 @@ class Recorder:
         start = self.clock()
         if self.engine is None or not (now or start >= self._next):
             return False
+        if now:
+            self._fans = []
         self._read(start, more or {})
         took = self.clock() - start if self._readings > 1 else 0.0  # the first loads what all others need
         self._next = start + max(PERIOD, SHARE * took)
@@ -83,7 +85,7 @@ class Recorder:
         if closed:
             self._now["results"] = self.engine.statistics().results
         else:
-            self._read(self.clock(), more or {})
+            self.read(more, now=True)
         self.engine, self._ended = None, how
         self.version += 1
 
@@ -130,7 +132,7 @@ class Recorder:
         times = self._times | {(one.begun, one.plan): one.begun_at - self._start for one in self._made}
         told = {(one.events, one.plan) for one in self._decisions}
         self._times = {key: at for key, at in times.items() if key in told}
-        if self._readings % FANS == 0:
+        if self._readings % FANS == 0 or not self._fans or statistics.plan != self._now.get("plan"):
             self._fans = fans_of(engine, statistics)
         self._now = {
             "t": at,
@@ -142,6 +144,7 @@ class Recorder:
             "changes": statistics.migrations,
             "streams": [self._stream(i, statistics, since, more) for i in range(len(statistics.streams))],
             "picture": picture_of(engine, statistics).told(),
+            "stairs": stairs_of(statistics),
             "fans": self._fans,
         }
         self._before, self._at = statistics, at

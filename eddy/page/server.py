@@ -95,10 +95,11 @@ class Server:
         return application
 
     async def _readings(self, request: Any) -> AsyncIterator[str]:
-        """Each reading, once it is there; a comment now and then keeps the connection."""
-        seen, quiet = -1, 0
-        while not self._closing and not await request.is_disconnected():
-            version = self._version()
+        """Each reading, once it is there, the last one also when the page is closed; a comment now and then keeps the
+        connection."""
+        seen, quiet, over = -1, 0, False
+        while not over and not await request.is_disconnected():
+            over, version = self._closing, self._version()
             if version != seen:
                 seen, quiet = version, 0
                 yield f"data: {as_json(self._told())}\n\n"

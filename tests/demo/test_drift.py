@@ -14,6 +14,7 @@ def test_both_engines_are_shown_and_the_plan_follows_the_feed():
     assert lengths == {25 * len(PHASES) // 5}
     assert told[-1] == (25 * len(PHASES), 25 * len(PHASES))
     assert any(change["outcome"] == "changed" for change in run["changes"])
+    assert run["now"]["fans"] and run["now"]["stairs"]
     assert run["ended"] and sum(drift.results) > 0 and drift.gain > 0
 
 

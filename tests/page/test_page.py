@@ -65,6 +65,61 @@ def test_a_live_page_shows_a_plan_change_and_why(chrome):
     assert console(chrome) == []
 
 
+def test_what_a_reader_points_at_stays_while_readings_come(chrome):
+    """A button that is pressed slowly is still there, and nothing is said aloud of a reading without a plan change."""
+    made = engine()
+    push(made)
+    made.migrate("A (B C)")
+    with made.watch() as page:
+        chrome.get(page.url)
+        made.migrate("(A B) C")  # no row in between: both can be chosen
+        wait(
+            lambda: len(chrome.find_elements("css selector", "#changes button")) == 2,
+            "the changes do not come",
+        )
+        older = chrome.find_elements("css selector", "#changes button")[1]
+        older.click()
+        assert older.get_attribute("aria-pressed") == "true"
+        said, at = text(chrome, "said"), page.recorder.version
+        assert "A (B C)" in said
+        push(made, 10, 600)
+        wait(lambda: page.recorder.version > at and "1,530" in text(chrome, "numbers"), "no reading comes")
+        assert older.get_attribute("aria-pressed") == "true", "it has been replaced"
+        assert text(chrome, "said") == said
+    assert console(chrome) == []
+
+
+def test_the_end_is_told_to_who_looks(chrome):
+    """Not a connection that was lost: the last reading comes before the server goes."""
+    made = engine()
+    push(made)
+    with made.watch() as page:
+        chrome.get(page.url)
+        wait(lambda: "live" in text(chrome, "status"), "the page is not live")
+    wait(lambda: "closed, after" in text(chrome, "status"), text(chrome, "status"))
+    assert text(chrome, "said") == "closed" and console(chrome) == []
+
+
+def test_holes_and_what_is_completed_are_shown(chrome, tmp_path):
+    """In a table, for who does not see the bars of the picture; partners are those of the plan in use."""
+    made = engine()
+    push(made)
+    with made.watch() as page:
+        made.migrate("A (B C)")
+        made.push("A", {"ts": [500], "k": [7]})
+        path = page.report(tmp_path / "run.html")
+    (stair,) = made.statistics().stairs
+    assert not stair.complete
+    chrome.get(f"file://{path}")
+    told = [cell.text for cell in chrome.find_elements("css selector", "#stairs td, #stairs tbody th")]
+    assert (
+        told[0] == stair.name and told[1] == f"{stair.live:,}" and told[3] == f"{int(100 * stair.fraction)} %"
+    )
+    assert told[4:] == ["1", f"{stair.holes:,}", "0"]
+    assert "B C" in text(chrome, "fans") and "A B" not in text(chrome, "fans")
+    assert console(chrome) == []
+
+
 def decided(tmp_path):
     """The report of an engine whose policy has changed the plan."""
     from policies import Auto

@@ -4,7 +4,7 @@
   const byId = (id) => document.getElementById(id);
   const SVG = "http://www.w3.org/2000/svg";
   let run = JSON.parse(byId("run").textContent);
-  let chosen = null; // the change whose reason is shown, by the events before it
+  let chosen = null; // the change whose reason is shown, by its key
   let follows = true; // the newest change is shown until the reader chooses one
   let before = null; // the reading before, for what flows between two
 
@@ -144,11 +144,28 @@
 
   // -- why ------------------------------------------------------------------------------------------------------------
 
-  const current = () => run.changes.find((change) => change.events === chosen);
+  const keyOf = (change) => `${change.events} ${change.plan}`; // there may be several between two rows
+  const current = () => run.changes.find((change) => keyOf(change) === chosen);
+  const told = new Map(); // what stands in a part of the page: it is made anew only when it says something else
+
+  // For those who hear the page: what is new, and not each reading.
+  const say = (text) => {
+    if (byId("said").textContent !== text) byId("said").textContent = text;
+  };
+
+  function same(part, ...what) {
+    const text = JSON.stringify(what);
+    if (told.get(part) === text) return true;
+    told.set(part, text);
+    return false;
+  }
 
   function choose(change, byReader) {
-    chosen = change.events;
-    if (byReader) follows = false;
+    chosen = keyOf(change);
+    if (byReader) {
+      follows = false;
+      say(`${change.plan}: ${change.reason}`);
+    }
     changes();
     reason();
     for (const chart of charts) chart.redraw();
@@ -159,13 +176,18 @@
       byId("changes").replaceChildren(make("li", "It was not: the plan in use is the one that it began with."));
       return;
     }
-    if (follows) chosen = run.changes[run.changes.length - 1].events;
-    const list = byId("changes"), held = list.contains(document.activeElement) ? document.activeElement.dataset.at : null;
+    if (follows) chosen = keyOf(run.changes[run.changes.length - 1]);
+    const list = byId("changes");
+    if (!same("changes", run.changes.map((one) => [one.t, one.events, one.former, one.plan, one.outcome]))) listed(list);
+    for (const button of list.querySelectorAll("button")) button.setAttribute("aria-pressed", button.dataset.at === chosen);
+  }
+
+  function listed(list) {
+    const held = list.contains(document.activeElement) ? document.activeElement.dataset.at : null;
     list.replaceChildren(...run.changes.map((change) => {
       const item = make("li"), button = make("button");
       button.type = "button";
-      button.dataset.at = change.events;
-      button.setAttribute("aria-pressed", change.events === chosen);
+      button.dataset.at = keyOf(change);
       button.append(make("time", change.t === null ? "" : clock(change.t)), `${change.former} → ${change.plan}` +
         (change.outcome === "changed" ? "" : ` (${change.outcome})`));
       button.addEventListener("click", () => choose(change, true));
@@ -177,6 +199,7 @@
 
   function reason() {
     const change = current(), place = byId("reason");
+    if (same("reason", change)) return;
     if (!change) {
       place.replaceChildren();
       return;
@@ -230,7 +253,7 @@
     for (const change of carriedOut()) {
       const x = Math.round(chart.valToPos(change.t, "x", true));
       if (x < bbox.left || x > bbox.left + bbox.width) continue;
-      const strong = change.events === chosen;
+      const strong = keyOf(change) === chosen;
       ctx.strokeStyle = color("--violet");
       ctx.globalAlpha = strong ? 1 : 0.45;
       ctx.lineWidth = (strong ? 2 : 1) * devicePixelRatio;
@@ -315,6 +338,11 @@
         return [s.name, many(s.rows), short(s.rate), many(s.live), window, s.newest, s.watermark, s.lag,
           many(s.waiting), many(s.late), many(s.refused), many(s.bad || 0)];
       }));
+    const stairs = run.now.stairs || [];
+    byId("stairs-section").hidden = !stairs.length;
+    table("stairs", ["STAIR", "live", "memory", "completed", "keys filled", "holes known", "waiting"],
+      stairs.map((s) => [s.name + (s.former ? " (of the former plan)" : ""), many(s.live), bytes(s.bytes),
+        `${Math.floor(100 * s.filled)} %`, many(s.keys), many(s.holes), many(s.waiting)]));
     table("fans", ["entries of", "probe", "probes", "matches", "partners each, counted", "sampled now"],
       (run.now.fans || []).map((f) => [f.source, f.target, many(f.probes), many(f.matches), f.counted.toPrecision(3),
         f.sampled === null ? "" : f.sampled.toPrecision(3)]));
@@ -330,6 +358,8 @@
     if (next) {
       before = run;
       run = { ...next, live: run.live };
+      if (run.ended) say(run.ended);
+      else if (run.now.plan !== before.now.plan) say(`the plan is now ${run.now.plan}`);
     }
     head();
     plan();
@@ -352,6 +382,7 @@
     source.onerror = () => {
       byId("status").className = "lost";
       byId("status").textContent = "the run cannot be reached; what stands here is what it told last";
+      say("the run cannot be reached");
     };
   }
 })();
