@@ -14,7 +14,7 @@ from attrs import define, field
 from benchmarks import goals
 from benchmarks.goals import ENGINE, Line
 from benchmarks.ratio import table
-from benchmarks.stamp import load
+from benchmarks.stamp import ROOT, load
 
 
 @define(eq=False)
@@ -100,8 +100,10 @@ def command(
 ) -> int:
     """A command that measures groups and tells, or keeps, what they say; 0 if all that is to be reached was.
 
-    ``measures``: folders of the code that it is about (see `benchmarks.goals`).
+    ``measures``: folders of the code that it is about (see `benchmarks.goals`); the module of the command is added.
     """
+    module = f"{prog.replace('.', '/')}.py"
+    measures = (*measures, *([module] if (ROOT / module).is_file() else []))
     arguments = argparse.ArgumentParser(prog=f"python -m {prog}", description=description)
     arguments.add_argument("--write", action="store_true", help=f"keep the figures in benchmarks/{kept.name}")
     arguments.add_argument("--only", default="", help="measure only groups whose name has these words")

@@ -16,7 +16,7 @@ from benchmarks.hybmig_workloads import GHM, HELD, MOVING, SWEPT, TRACKS, VARIAN
 from benchmarks.papers import hybmig_claims as claims
 from benchmarks.papers import hybmig_rows as measured
 from benchmarks.papers import hybmig_whys as whys
-from benchmarks.papers.code import COUNTED, TIMED_MIGRATION
+from benchmarks.papers.code import BOXES, COUNTED, TIMED_MIGRATION
 from benchmarks.papers.figure import Chart, Claim, Figure, Piece
 from benchmarks.papers.hybmig_rows import BYTES, DURATION, EVALUATIONS, SECONDS, TIMED, TUPLES
 from benchmarks.papers.judging import claim
@@ -54,7 +54,8 @@ def _figure(
     charts: Sequence[Chart],
     simulated: bool = False,
 ) -> Figure:
-    timed = COUNTED if simulated else (*TIMED_MIGRATION, "benchmarks/simulated")
+    boxed = BOXES if number in ("22", "totals") else ()
+    timed = (*COUNTED, *boxed) if simulated else (*TIMED_MIGRATION, *boxed, "benchmarks/simulated")
     return Figure(
         name=f"hybmig-{number}",
         paper="HybMig",

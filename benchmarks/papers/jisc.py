@@ -95,7 +95,7 @@ FIGURE_8 = Figure(
     pieces=_transitions("worst"),
     claims=[
         Claim(
-            "JISC is faster than Parallel Track, by less than in the best case",
+            "JISC is faster than Parallel Track in the worst case, too",
             partial(claims.faster_than, technique=TRACKS),
         ),
         Claim("The more joins, the larger the gain", claims.grows_with_joins, why=SAME_KERNELS),

@@ -58,6 +58,7 @@ def measure(task: Task, profile: Profile, folder: Path = RESULTS) -> Record:
     if not rows:
         raise AssertionError(f"{task.figure.name}, {task.piece}: no rows")
     command = f"python -m benchmarks.papers {task.figure.name} --profile {profile.name}"
+    command += f" --seed {profile.seed}" if profile.seed else ""
     made = stamp(measured_by(task.figure), profile.seed, command, before, time.perf_counter() - begun)
     record = Record(rows, made)
     keep(task.figure.name, profile.name, task.piece, record, folder)

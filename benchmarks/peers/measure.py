@@ -27,10 +27,16 @@ SLOW, SLOWEST = 20.0, 60.0
 """After a first run that took longer than the one there is but one that counts; than the other, it counts itself."""
 CODE = (
     *(*ENGINE, "eddy/query", "eddy/steering", "eddy/migration", "eddy/tracks", "eddy/threads", "policies"),
-    *("benchmarks/peers/workloads.py", "benchmarks/peers/nexmark.py"),
+    *("benchmarks/peers/workloads.py", "benchmarks/peers/nexmark.py", "benchmarks/drift_workloads.py"),
 )
 """What a push runs through under a plan that changes by itself, and the data."""
 Row = dict[str, Any]
+
+
+def code_of(contender: Contender) -> tuple[str, ...]:
+    """The code whose change makes what was measured of a contender stale: ours, the data, and its own module."""
+    built = ("benchmarks/peers/fixed.cpp", "benchmarks/limit.cpp") if contender.runner == "cpp" else ()
+    return (*CODE, f"benchmarks/peers/{contender.runner}.py", *built)
 
 
 @frozen
@@ -43,6 +49,18 @@ class Options:
     seed: int = 0
     events: int | None = None
     """Fewer than the workload has: then nothing is kept."""
+
+    @property
+    def given(self) -> str:
+        """The options that are not as usual, as they are written after a command."""
+        usual = Options()
+        told = {"bound": f"{self.bound:g}", "rounds": self.rounds, "seed": self.seed}
+        named = (
+            f" --{name} {value}"
+            for name, value in told.items()
+            if getattr(self, name) != getattr(usual, name)
+        )
+        return "".join(named)
 
 
 @define(eq=False)
@@ -171,9 +189,10 @@ def run(
             before, begun = load(), time.perf_counter()
             row = match.compare(contender)
             if options.events is None and row["status"] != "not installed":
-                command = f'make peers ARGS="--only {contender.name} --workload {workload.name}"'
-                code = (*CODE, f"benchmarks/peers/{contender.runner}.py")
-                made = stamp(code, options.seed, command, before, time.perf_counter() - begun)
+                command = (
+                    f'make peers ARGS="--only {contender.name} --workload {workload.name}{options.given}"'
+                )
+                made = stamp(code_of(contender), options.seed, command, before, time.perf_counter() - begun)
                 keep(workload.name, PROFILE, contender.name, Record([row], made))
             yield contender, row
     finally:

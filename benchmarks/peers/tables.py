@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.papers.record import RESULTS, Record, read
-from benchmarks.peers.contenders import CONTENDERS, Contender
-from benchmarks.peers.measure import CODE, PROFILE
+from benchmarks.peers.contenders import BY_NAME, CONTENDERS, Contender
+from benchmarks.peers.measure import PROFILE, code_of
 from benchmarks.peers.workloads import WORKLOADS
 from benchmarks.stamp import ROOT, digest
 
@@ -30,8 +30,9 @@ FRONT_WORKLOADS = ("three", "ten", "chain", "star", "nexmark3", "nexmark8", "nex
 WORDS = {"unable": "none", "wrong": "wrong", "failed": "failed"}
 """What stands in place of a ratio."""
 LEGEND = (
-    "†: ended before it had finished, so at least that many times. ‡: the first run took more than a minute and is the",
-    "only one: the JVM, if there is one, was cold, and Flink and Spark wrote their results to files. -: not measured.",
+    "†: ended before it had finished, so at least that many times; its results are not known. ‡: the first run took",
+    "more than a minute and is the only one: the JVM, if there is one, was cold, and Flink and Spark wrote their results",
+    "to files. -: not measured.",
     "Words in place of a number:",
 )
 TOLD = ("settings", "data", "results")
@@ -82,7 +83,13 @@ def front(found: Records) -> list[str]:
             rows.append([title, *cells])
     if not rows:
         return ["Nothing has been measured yet."]
-    return _table(("Eddy is so many times as fast as", *titles.values()), rows)
+    lines = _table(("Eddy is so many times as fast as", *titles.values()), rows)
+    old = any(_old(found[workload]) for workload in titles)
+    return (
+        [*lines, "", "Some of these figures are older than the code; that page tells which."]
+        if old
+        else lines
+    )
 
 
 def _best(rows: Mapping[str, Record], names: Iterable[str]) -> str:
@@ -235,11 +242,10 @@ def _stamps(found: Records, titles: Mapping[str, str]) -> list[str]:
 
 
 def _old(rows: Mapping[str, Record]) -> bool:
-    runners = {contender.name: contender.runner for contender in CONTENDERS}
     return any(
-        record.stamp.code != digest((*CODE, f"benchmarks/peers/{runners[name]}.py"))
+        record.stamp.code != digest(code_of(BY_NAME[name]))
         for name, record in rows.items()
-        if name in runners
+        if name in BY_NAME
     )
 
 

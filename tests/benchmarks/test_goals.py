@@ -73,6 +73,14 @@ def test_a_group_is_stale_when_its_code_has_changed(tmp_path):
     assert read(path)["one"].stale
 
 
+def test_the_module_of_a_command_is_part_of_what_it_measures(monkeypatch, tmp_path):
+    """A figure is stale when what measures it has changed, too."""
+    monkeypatch.setattr(sys, "argv", ["command", "--write"])
+    path = tmp_path / "results.json"
+    assert command("benchmarks.report", "", groups(one=1.0), path, ("benchmarks/goals.py",)) == 0
+    assert read(path)["one"].measures == ["benchmarks/goals.py", "benchmarks/report.py"]
+
+
 def test_a_heading_that_is_there_twice_is_refused():
     """One of the columns would be lost."""
     with pytest.raises(ValueError, match="twice"):

@@ -116,6 +116,14 @@ def test_the_code_of_a_figure_is_what_it_measures_and_what_measures_it():
         digest(["nowhere"])
 
 
+def test_a_stamp_has_the_command_that_measures_the_same_again(tmp_path):
+    """With the seed, where it is not the usual one."""
+    for seed, told in ((0, "a-1 --profile quick"), (3, "a-1 --profile quick --seed 3")):
+        run(tasks([FIGURE], Profile(seed=seed), again=True, folder=tmp_path), Profile(seed=seed), tmp_path)
+        stamp = read("a-1", "quick", tmp_path)["small"].stamp
+        assert stamp.command == f"python -m benchmarks.papers {told}" and stamp.seed == seed
+
+
 def test_a_claim_that_does_not_hold_is_shown_with_its_reason(tmp_path):
     run(tasks([FIGURE], QUICK, folder=tmp_path), QUICK, tmp_path)
     assert (

@@ -16,20 +16,27 @@ from benchmarks.peers.checksum import checksum
 from benchmarks.peers.child import Broken, Child, TooLong
 from benchmarks.peers.contenders import BY_NAME, CONTENDERS, EDDY, Contender, rival
 from benchmarks.peers.environments import requirements
-from benchmarks.peers.measure import PROFILE, Match, Options
+from benchmarks.peers.measure import CODE, PROFILE, Match, Options, code_of
 from benchmarks.peers.protocol import Clock
 from benchmarks.peers.workloads import WORKLOADS
-from benchmarks.stamp import Stamp
+from benchmarks.stamp import Stamp, digest
 from tests.naive import join
 
 SMALL = 2_000
-HERE = ("eddy", "eddy-2", "dict", "polars", "polars-buckets", "duckdb", "duckdb-buckets")
-"""Contenders that need nothing but the environment of the tests."""
+HERE = ("eddy", "eddy-2", "dict", "cpp", "polars", "polars-buckets", "duckdb", "duckdb-buckets")
+"""Contenders that need nothing but the environment of the tests, and a compiler."""
+
+
+def here(contender):
+    """Whether it can run in this process."""
+    if contender.needs == "c++":
+        return contender.installed
+    return not contender.needs or importlib.util.find_spec(contender.needs) is not None
 
 
 def side(contender, spec):
     """A contender in this process."""
-    if contender.needs and importlib.util.find_spec(contender.needs) is None:
+    if not here(contender):
         pytest.skip(f"{contender.needs} is not installed")
     module = importlib.import_module(f"benchmarks.peers.{contender.runner}")
     kind = next(
@@ -52,9 +59,7 @@ def test_contenders_have_the_same_results(workload, folder):
     assert len(expected) or workload.name == "twenty"
     for name in HERE:
         contender = BY_NAME[name]
-        if contender.unable(spec) is None and (
-            not contender.needs or importlib.util.find_spec(contender.needs) is not None
-        ):
+        if contender.unable(spec) is None and here(contender):
             clock, found = side(contender, spec).run(True)
             assert (len(found), checksum(found)) == (len(expected), checksum(expected)), name
             assert clock.seconds > 0
@@ -111,6 +116,20 @@ def test_a_contender_is_compared_in_a_process_of_its_own(folder, monkeypatch):
         match.close()
     assert row["status"] == "timed" and row["runs"] == 3 and row["ratio"] > 0
     assert row["peak"] > 2**20 and row["facts"]["version"].startswith("Python")
+
+
+def test_a_stamp_has_the_options_of_its_command():
+    """So that the command measures the same again; those that are as usual are left out."""
+    assert Options().given == ""
+    assert Options(bound=110.0, rounds=1, seed=2).given == " --bound 110 --rounds 1 --seed 2"
+
+
+def test_what_a_contender_is_built_from_is_part_of_what_is_measured():
+    """The C++ sources of the join by hand, and the data that drift."""
+    assert "benchmarks/drift_workloads.py" in CODE
+    assert {"benchmarks/peers/cpp.py", "benchmarks/peers/fixed.cpp"} <= set(code_of(BY_NAME["cpp"]))
+    for contender in CONTENDERS:
+        assert digest(code_of(contender))
 
 
 def test_a_contender_that_takes_too_long_is_ended_and_one_that_fails_says_why(folder):
@@ -178,6 +197,7 @@ def test_tables_show_losses_and_who_was_not_timed(tmp_path):
     assert "| LaminarDB, all at once | wrong |" in text and "4 where there are 5" in text
     assert "| Pathway, streaming | 90 † |" in text and "**Stale**" in text
     short = "\n".join(tables.front(found))
+    assert "Some of these figures are older than the code" in short
     assert "C++ by hand, one fixed plan | 0.5 |" in short and "| Pathway | over 90 |" in short
     later = Record([timed | {"ratio": 2.0}], evolve(STAMP, commit="def"))
     keep("three", PROFILE, "cpp", later, tmp_path)
