@@ -31,8 +31,8 @@ WORDS = {"unable": "none", "wrong": "wrong", "failed": "failed"}
 """What stands in place of a ratio."""
 LEGEND = (
     "†: ended before it had finished, so at least that many times; its results are not known. ‡: the first run took",
-    "more than a minute and is the only one: the JVM, if there is one, was cold, and Flink and Spark wrote their results",
-    "to files. -: not measured.",
+    "more than a minute and is the only one: the JVM, if there is one, was cold, and Flink and Spark wrote their",
+    "results to files. -: not measured.",
     "Words in place of a number:",
 )
 TOLD = ("settings", "data", "results")
