@@ -21,7 +21,7 @@ from eddy.query.attachment import (
 )
 from eddy.query.comparisons import Comparison, Distinct
 from eddy.query.expressions import Expression, Literal
-from eddy.query.logic import conjuncts
+from eddy.query.logic import conjunction, conjuncts
 from eddy.query.names import Scope
 from eddy.query.parse import condition, parts_of, translate
 from eddy.query.place import about, at, in_place_of
@@ -77,10 +77,8 @@ class Asked:
     table: exp.Table
     where: exp.Expr | None
     negated: bool
-    operand: exp.Expr | None = None
-    """What is to be IN."""
-    item: exp.Expr | None = None
-    """What it is to be among."""
+    among: tuple[tuple[exp.Expr, exp.Expr], ...] = ()
+    """Of IN: what is to be in, and what it is to be among; several of each in parentheses."""
 
     @property
     def name(self) -> str:
@@ -97,8 +95,12 @@ def asked_about(where: exp.Expr | None) -> tuple[list[exp.Expr], list[Asked]]:
         while isinstance(node, exp.Not):
             node, negated = node.this.unnest(), not negated
         query = node.this if isinstance(node, exp.Exists) else None
+        if isinstance(node, (exp.EQ, exp.NEQ)):
+            node = _of_any(node)
         if isinstance(node, exp.In) and node.args.get("query"):
             query = node.args["query"]
+        if isinstance(node, exp.Not):  # <> ALL
+            node, negated, query = node.this, not negated, node.this.args["query"]
         if query is None:
             plain.append(part)
             continue
@@ -123,9 +125,24 @@ def _asked(node: exp.Expr, query: exp.Expr, negated: bool) -> Asked:
     where = query.args["where"].this if query.args.get("where") else None
     if not isinstance(node, exp.In):
         return Asked(table, where, negated)
-    if len(query.expressions) != 1 or isinstance(query.expressions[0], exp.Star):
-        raise QueryError("the subquery of IN has one column: A.k IN (SELECT B.k FROM B)")
-    return Asked(table, where, negated, node.this, query.expressions[0].unalias())
+    given = node.this.expressions if isinstance(node.this, exp.Tuple) else [node.this]
+    items = [item.unalias() for item in query.expressions]
+    if len(items) != len(given) or any(item.is_star for item in items):
+        raise QueryError(
+            "the subquery of IN has as many columns as stand before it: A.k IN (SELECT B.k FROM B), or "
+            "(A.k, A.x) IN (SELECT B.k, B.x FROM B)"
+        )
+    return Asked(table, where, negated, tuple(zip(given, items, strict=True)))
+
+
+def _of_any(node: exp.EQ | exp.NEQ) -> exp.Expr:
+    """`= ANY (SELECT ...)` as IN, `<> ALL (SELECT ...)` as NOT IN; any other comparison as it is."""
+    quantified = exp.Any if isinstance(node, exp.EQ) else exp.All
+    query = node.expression.this if isinstance(node.expression, quantified) else None
+    if not isinstance(query, (exp.Select, exp.Subquery)):
+        return node
+    found = in_place_of(exp.In(this=node.this, query=query), node)
+    return found if isinstance(node, exp.EQ) else exp.Not(this=found)
 
 
 @define
@@ -192,11 +209,14 @@ class Attaching:
         on: list[Expression] = []
         if asked.where is not None:
             on += conjuncts(condition(asked.where.copy().transform(own), scope))
-        if asked.operand is not None and asked.item is not None:
-            operand = translate(asked.operand, self.scope)
-            same = Comparison("=", operand, translate(asked.item.copy().transform(own), scope))
+        same: list[Expression] = [
+            Comparison("=", translate(one, self.scope), translate(other.copy().transform(own), scope))
+            for one, other in asked.among
+        ]
+        if asked.negated and same:
             # NULL on either side leaves it open whether it is among them: then NOT IN is not true.
-            on.append(Distinct(same, Literal(False, BOOL)) if asked.negated else same)
+            same = [Distinct(conjunction(same), Literal(False, BOOL))]
+        on += same
         self.attach.append((AntiJoin if asked.negated else SemiJoin)(name, tuple(on)))
 
     def subtract(self, stream: str, on: Sequence[Expression]) -> None:

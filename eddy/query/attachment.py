@@ -316,6 +316,13 @@ def _nearest(part: Expression, stream: str, times: dict[str, str | None]) -> Nea
 
 def _check_nearest(join: Attach, near: Sequence[Nearest], rest: Sequence[Expression]) -> None:
     wanted = f"such as A.k = {join.stream}.k AND A.ts >= {join.stream}.ts"
+    later = [part for part in rest if isinstance(part, Comparison) and _sides(part, join.stream)]
+    if not near and any(part.op not in ("=", "!=") for part in later):
+        raise QueryError(
+            f"{join.text} {join.stream} takes the last row before, {wanted}; the next one, as by {later[0]}, has "
+            "not come when it is looked for: write JOIN and a band, such as "
+            f"{join.stream}.ts BETWEEN A.ts AND A.ts + 60"
+        )
     if not near:
         raise QueryError(
             f"{join.text} {join.stream} has no inequality that says which row is the nearest: give one, {wanted}"

@@ -84,16 +84,27 @@ def refusal(node: exp.Expr) -> str:
         said = node.sql_name()
     if isinstance(node, exp.AggFunc):
         return f"{node.sql()} is an aggregate, which is not supported in a predicate: it stands in SELECT and HAVING"
-    if isinstance(node, (exp.Subquery, exp.Exists, exp.Select)):
-        return f"{node.sql()} is not supported here: a subquery stands in FROM, where it filters, projects or joins"
+    if isinstance(node, (exp.Exists, exp.In)):
+        return (
+            f"{node.sql()} is not supported here: EXISTS and IN (SELECT ...) stand in WHERE of a statement, with NOT "
+            "before them or not, and AND between them; from Python write attach=[eddy.SemiJoin('B', on='B.k = A.k')]. "
+            "Beside OR, or in SELECT, join instead: SELECT DISTINCT ... LEFT JOIN B ON B.k = A.k, and B.k IS NOT NULL"
+        )
+    if isinstance(node, (exp.Subquery, exp.Select)):
+        return (
+            f"{node.sql()} is not supported here: one value of many rows changes with each that comes, and with it all "
+            "results that were given; compute it in an engine of its own, and push it as a stream to join with, or "
+            "write LEFT JOIN where it is one row's. In FROM a subquery filters, projects or joins"
+        )
     known = [*(name for name in FUNCTIONS if name.isidentifier()), "ABS", "CAST", "NULLIF", "MOD"]
     near = nearest_function(what, [*known, *AGGREGATES])
     if near:
         return f"{said} is not supported: {near}"
     listed = ", ".join(sorted(name for name in known if name != "CASE"))
     return (
-        f"{said} is not supported: write a function of your own, eddy.function or eddy.predicate, or say it with + - * "
-        f"/ % ||, comparisons, BETWEEN, IN, IS NULL, IS DISTINCT FROM, AND, OR, NOT, CASE and {listed}"
+        f"{said} is not supported: write a function of your own, eddy.function, eddy.predicate or "
+        "eddy.aggregate_function, or say it with + - * / % ||, comparisons, BETWEEN, IN, IS NULL, "
+        f"IS DISTINCT FROM, AND, OR, NOT, CASE and {listed}"
     )
 
 
@@ -130,10 +141,16 @@ def _escape(node: exp.Escape, translate: Translate) -> Expression:
     return Not(called) if like.args.get("negate") else called
 
 
-def _anonymous(node: exp.Anonymous, translate: Translate) -> Expression:
+def is_known(node: exp.Anonymous) -> bool:
+    """Whether a function that sqlglot has no class for is one of ours."""
     name = _ALIASES.get(node.name.upper(), node.name.upper())
-    if name not in FUNCTIONS or not name.isidentifier() or name == "CASE":
+    return name in FUNCTIONS and name.isidentifier() and name != "CASE"
+
+
+def _anonymous(node: exp.Anonymous, translate: Translate) -> Expression:
+    if not is_known(node):
         raise QueryError(refusal(node))
+    name = _ALIASES.get(node.name.upper(), node.name.upper())
     given = _date_diff(node.expressions) if name == "DATE_DIFF" else node.expressions
     return apply(name, [translate(part) for part in given])
 

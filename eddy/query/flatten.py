@@ -29,6 +29,13 @@ _REFUSED = {
     "order": "ORDER BY",
 }
 
+_PUSH = "push these rows to a stream of their own"
+_NO_TABLE = {
+    exp.Lateral: "write JOIN ... ON, or EXISTS (SELECT ...) in WHERE",
+    exp.Values: f"{_PUSH}, such as v [STATIC]",
+}
+_BOTH = {"union": "push the rows of both to one stream"}
+
 
 def flattened(select: exp.Select, columns: Columns) -> exp.Select:
     """The same query over streams alone; itself if it is."""
@@ -143,7 +150,8 @@ class _Flat:
             tables.append((table, join))
             return
         if not isinstance(table, exp.Subquery):
-            raise QueryError(f"FROM takes streams and subqueries, not {table.sql()}")
+            instead = next((text for kind, text in _NO_TABLE.items() if isinstance(table, kind)), _PUSH)
+            raise QueryError(f"FROM takes streams and subqueries, not {table.sql()}: {instead}")
         inner = table.this
         if isinstance(inner, (exp.Table, exp.Subquery)):
             joins = table.args.get("joins") or []
@@ -158,7 +166,8 @@ class _Flat:
             return
         if not isinstance(inner, exp.Select):
             raise QueryError(
-                f"{inner.key.upper()} in FROM is not supported: a subquery filters, projects or joins streams"
+                f"{inner.key.upper()} in FROM is not supported: a subquery filters, projects or joins streams; "
+                + _BOTH.get(inner.key, _PUSH)
             )
         self._subquery(table, inner, join, ctes, parts, tables, where)
 

@@ -14,6 +14,7 @@ from sqlglot import exp
 from eddy.errors import QueryError
 from eddy.query import typing_rules
 from eddy.query.aggregates import AggregateOutput, aggregate_of, is_aggregate
+from eddy.query.calls import is_known, refusal
 from eddy.query.expressions import Expression, Get, Reference
 from eddy.query.names import Scope
 from eddy.query.outputs import Computed, Output, expanded, refuse_repeated, written
@@ -121,6 +122,9 @@ class _Maker:
             return self.value(constant) if constant in self._groups else constant
         lifted = node.copy().transform(self._lift)
         loose = [c for c in lifted.find_all(exp.Column) if not c.name.startswith(("group ", "aggregate "))]
+        unknown = next((call for call in lifted.find_all(exp.Anonymous) if not is_known(call)), None)
+        if unknown is not None and unknown.find(exp.Column) is not None:
+            raise about(unknown, QueryError(refusal(unknown)))
         if loose:
             refused = (
                 f"{written(loose[0])} is neither grouped nor aggregated: add it to GROUP BY, or leave it out"

@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Iterable
 
 _CLOCK = "a result depends on rows alone: compare with their time column, or push the time as a column"
+_OWN = "write a function of your own, eddy.function"
 _BITS = "compute on bits in a function of your own, eddy.function"
 _PAD = "write CONCAT('...', x) and LEFT or RIGHT, or a function of your own"
 _OVER = "write GROUP BY, with a window in brackets behind the stream, such as FROM A [ROWS 100]"
@@ -31,9 +32,12 @@ INSTEAD = {
     "ISNULL": "write x IS NULL",
     "SPLITPART": "write REGEXP_EXTRACT(x, '...', 1)",
     **dict.fromkeys(("SIMILARTO", "GLOB"), "write REGEXP_LIKE(x, '...'), or LIKE"),
-    **dict.fromkeys(("ANY", "ALL"), "write IN (...), or the comparisons with AND and OR"),
+    **dict.fromkeys(("ANY", "ALL"), "write IN (...), EXISTS (SELECT ...), or comparisons with AND and OR"),
     "DECODECASE": "write CASE x WHEN ... THEN ... END",
     "COLLATE": "compare LOWER(x), or write ILIKE",
+    **dict.fromkeys(("SIN", "COS", "TAN", "ASIN", "ACOS", "ATAN", "ATAN2", "DEGREES", "RADIANS"), _OWN),
+    **dict.fromkeys(("LASTDAY", "LAST_DAY"), "write DATE_TRUNC('month', t), which is the first day"),
+    **dict.fromkeys(("LISTAGG", "STRING_AGG"), "write ARRAY_AGG(...), and join the texts where you read them"),
     "CBRT": "write POWER(x, 1.0 / 3)",
     "INTDIV": "write FLOOR(x / y)",
     "PI": "write 3.141592653589793",

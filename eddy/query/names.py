@@ -48,6 +48,11 @@ class Scope:
         rest = {name: columns for name, columns in self.streams.items() if name != base}
         return Scope({base: self.stream(base)}, rest)
 
+    def beside(self, name: str) -> Scope:
+        """The same where a name without a stream may be one of this stream, too, of which nothing is shown."""
+        own = tuple((name, column) for column in self.streams[name])
+        return Scope(self.streams, self.subtracted, (*self.shown, *own), self.merged)
+
     def stream(self, name: str) -> Mapping[str, ColumnType]:
         """The columns of a stream."""
         if name in self.subtracted:

@@ -206,8 +206,9 @@ def _between(node: exp.Between, scope: Scope) -> Expression:
 
 def _in(node: exp.In, scope: Scope) -> Expression:
     if not node.expressions:
-        told = f"{node.sql()}: IN needs a list of values, such as A.x IN (1, 2, 3)"
-        raise QueryError(told + ("; for those of a stream, write JOIN" if node.args.get("query") else ""))
+        if node.args.get("query"):
+            raise QueryError(refusal(node))
+        raise QueryError(f"{node.sql()}: IN needs a list of values, such as A.x IN (1, 2, 3)")
     operand, options = translate(node.this, scope), [translate(option, scope) for option in node.expressions]
     if isinstance(operand, Literal) or not all(isinstance(option, Literal) for option in options):
         either: list[Expression] = [Comparison("=", operand, option) for option in options]

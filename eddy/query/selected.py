@@ -84,6 +84,8 @@ def _groups(group: exp.Group | None, items: Sequence[exp.Expr]) -> list[exp.Expr
     """What GROUP BY lists; a number stands for an item of SELECT."""
     if group is None:
         return []
+    if group.args.get("all"):
+        return [item.unalias() for item in items if not item.find(exp.AggFunc)]
     if any(value is not None for clause, value in group.args.items() if clause != "expressions"):
         refused = (
             f"{group.sql().strip()} is not supported: GROUP BY takes columns and expressions, such as A.x"

@@ -37,7 +37,7 @@ from eddy.shown import shown
 
 _PIECE = re.compile(
     r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/|\[([^\[\]]*)\]|(?<![\w.])(EXCEPT|WHERE|GROUP)\b|([()])"""
-    r"""|(?<![\w.])(EMIT\s+CHANGES)(?=\s*;?\s*$)""",
+    r"""|(?<![\w.])(EMIT\s+CHANGES)(?=\s*;?\s*$)|(?<![\w.])(LEFT(?:\s+OUTER)?)(\s+)(ASOF)\b""",
     re.DOTALL | re.IGNORECASE,
 )
 _NO_STREAM = re.compile(r"\s*(\(|(?:ALL|DISTINCT|SELECT|WITH|VALUES)\b)", re.IGNORECASE)
@@ -173,7 +173,8 @@ def _attached(sources: list[_Source], joins: Joined, conditions: list[exp.Expr])
     for source in sources:
         join, using = source.join, joins.equalities[source.name]
         node = join.args.get("on") if join is not None else None
-        on = [*using, *([] if node is None else conjuncts(condition(node, joins.scope)))]
+        scope = joins.scope.beside(source.name) if source.asks else joins.scope
+        on = [*using, *([] if node is None else conjuncts(condition(node, scope)))]
         if source.subtracted:
             attaching.subtract(source.name, on)
         else:
@@ -185,8 +186,8 @@ def _attached(sources: list[_Source], joins: Joined, conditions: list[exp.Expr])
 
 
 def _lift(text: str) -> tuple[str, list[tuple[int, str]], list[int], bool]:
-    """The text with blanks for brackets and JOIN for EXCEPT, where which of these were, and if it ends
-    with EMIT CHANGES.
+    """The text with blanks for brackets, JOIN for EXCEPT and ASOF LEFT for LEFT ASOF, where which of the first two
+    were, and if it ends with EMIT CHANGES.
 
     Every position stays what it was.
     """
@@ -210,6 +211,8 @@ def _lift(text: str) -> tuple[str, list[tuple[int, str]], list[int], bool]:
         if piece[4]:
             emitted.append(piece.start())
             return " " * len(piece[0])
+        if piece[7]:
+            return piece[7] + piece[6] + piece[5]
         if word != "EXCEPT":
             later.extend([word] if word and not depth else [])
             return piece[0]

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import itertools
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -95,21 +96,18 @@ def refused(statement: str) -> str:
 def run(statement: str, by_table: bool = False) -> tuple[list[str], list[tuple[object, ...]]]:
     """What an engine finds: rows come in turns, the first of every stream, then the second ones; or table by table.
 
-    Where all streams have a time, rows come in order of time. Withdrawn rows are taken away again.
+    Where all streams have a time, rows come in order of time. Withdrawn rows are taken away again. An engine with outer
+    or anti joins is closed at the end, which gives what has no partner.
     """
     query = eddy.sql(statement, SCHEMAS)
     engine = eddy.Eddy(query)
-    feed = _feed(query, by_table)
-    result = engine.push(*next(feed))
-    names = result.to_arrow().schema.names
+    pushes = (engine.push(*piece) for piece in _feed(query, by_table))
+    names: list[str] = []
     total: Counter[tuple[object, ...]] = Counter()
-    while True:
+    for result in itertools.chain(pushes, [] if query.grouped else map(eddy.Eddy.close, [engine])):
+        names = names or result.to_arrow().schema.names
         for row, sign in zip(rows_of(result.to_arrow()), result.sign.tolist(), strict=True):
             total[row] += sign
-        try:
-            result = engine.push(*next(feed))
-        except StopIteration:
-            break
     if query.grouped:
         total = Counter(rows_of(engine.table().to_arrow()))
     assert min(total.values(), default=0) >= 0
@@ -121,7 +119,7 @@ def _feed(query: eddy.Query, by_table: bool) -> Iterator[tuple[str, pa.Table]]:
     for name, stream in query.streams.items():
         columns = list(stream.columns)
         tables[name] = next(table for table in TABLES.values() if table.schema.names == columns)
-    if by_table:
+    if by_table and not query.followed:  # else rows come in order of time
         yield from reversed(tables.items())
         return
     rows = [
