@@ -83,7 +83,7 @@ def _between(value: float, least: Bound, below: Bound) -> bool:
 
 def one_of(names: Sequence[str], takes: str | None = None) -> Rule[str]:
     """One of these names."""
-    shown = f"{', '.join(map(repr, names[:-1]))} or {names[-1]!r}"
+    shown = " or ".join(filter(None, (", ".join(map(repr, names[:-1])), repr(names[-1]))))
     return Rule(takes or shown, lambda value: isinstance(value, str) and value in names, str)
 
 

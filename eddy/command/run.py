@@ -41,6 +41,8 @@ class Asked:
             with open(self.query, encoding="utf-8") as file:
                 return file.read().rstrip().rstrip(";")
         except (OSError, UnicodeDecodeError) as error:
+            if isinstance(error, FileNotFoundError) and len(self.query.split()) > 1:
+                raise EddyError(f"{self.query} is no file, and no SELECT") from error
             reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
             raise EddyError(f"cannot read the query {self.query}: {reason}") from error
 

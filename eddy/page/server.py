@@ -115,7 +115,7 @@ def _bound(port: int) -> socket.socket:
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         found.bind((LOCAL, port))
-    except OSError as error:
+    except (OSError, OverflowError) as error:
         found.close()
         raise EddyError(f"the page cannot have port {port} ({error}): give another, or 0 for any") from error
     return found

@@ -32,6 +32,7 @@ from eddy.sinks.disk import explained, force, force_folder, rename
 from eddy.snapshot.format import opened
 from eddy.snapshot.incremental import Following, Incremental, Taking, View
 from eddy.snapshot.query import check_same, describe
+from eddy.snapshot.remote import local, scheme_of
 
 FORMAT = 1
 KEPT = 2
@@ -61,7 +62,10 @@ class Manifest:
 
 
 def _folder(path: object) -> str:
-    return path_to("a checkpoint is a folder", path)
+    found = path_to("a checkpoint is a folder", path)
+    if scheme_of(found) is not None:
+        raise EddyError(f"checkpoints are kept in a folder of this machine, not in {found}")
+    return local(found)
 
 
 @define(eq=False)

@@ -12,6 +12,16 @@ from typing import Any, BinaryIO
 from eddy.errors import EddyError, StateError
 
 _SCHEME = re.compile(r"^([a-zA-Z][a-zA-Z0-9+.-]+)://")
+PACKAGES = {
+    **dict.fromkeys(("s3", "s3a"), "s3fs"),
+    **dict.fromkeys(("gs", "gcs"), "gcsfs"),
+    **dict.fromkeys(("az", "abfs", "abfss"), "adlfs"),
+    **dict.fromkeys(("sftp", "ssh"), "paramiko"),
+    **dict.fromkeys(("http", "https"), "aiohttp requests"),
+    "smb": "smbprotocol",
+    "hf": "huggingface_hub",
+}
+"""What fsspec needs for a scheme, beside itself, as pip calls it."""
 
 
 def scheme_of(path: str) -> str | None:
@@ -37,10 +47,20 @@ def file_system(address: str) -> tuple[Any, str]:
         system, path = fsspec.core.url_to_fs(address)
         return system, str(path) + ("/" if address.endswith("/") and not str(path).endswith("/") else "")
     except ImportError as error:
-        raise EddyError(f"{address} cannot be used: {error}") from error
+        package = PACKAGES.get(scheme_of(address) or "")
+        command = "" if package is None else f": pip install {package}"
+        raise EddyError(f"{address} cannot be used: {error}{command}") from error
     except ValueError as error:
         known = ", ".join(sorted(fsspec.available_protocols())[:12])
         raise EddyError(f"{address}: {error}. fsspec knows {known}, ...") from error
+    except Exception as error:  # each system has errors of its own; some connect here
+        raise EddyError(f"{address}: {reason_of(error)}") from error
+
+
+def reason_of(error: Exception) -> str:
+    """What an error of a file system says, in a line."""
+    said = (error.strerror if isinstance(error, OSError) else None) or str(error).strip()
+    return said.splitlines()[0] if said else type(error).__name__
 
 
 def put(address: str, pack: Callable[[BinaryIO], None]) -> None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import glob
 import os
 import re
+from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from attrs import define, field
 
 from eddy.errors import EddyError
-from eddy.snapshot.remote import file_system, local, scheme_of
+from eddy.snapshot.remote import file_system, local, reason_of, scheme_of
 
 _MAGIC = re.compile(r"[*?\[]")
 HIDDEN = (".", "_")
@@ -49,7 +51,7 @@ class Files:
         """The files that there are now."""
         if self.single:
             return [self.path]
-        try:
+        with self._explained(self.path):
             if _MAGIC.search(self.path):
                 found = (
                     glob.glob(self.path, recursive=True)
@@ -60,27 +62,34 @@ class Files:
             if self._is_folder(self.path):
                 return sorted(name for name in self._walk() if self._counts(name, self.path, False))
             there = os.path.exists(self.path) if self._remote is None else self._remote.exists(self.path)
-        except OSError as error:
-            raise EddyError(f"cannot read {self.path}: {error.strerror or error}") from error
         return [self.path] if there else []
 
     def open(self, name: str) -> BinaryIO:
         """A file, to be read."""
-        try:
+        with self._explained(name):
             opened: BinaryIO = open(name, "rb") if self._remote is None else self._remote.open(name, "rb")
-            return opened
-        except OSError as error:
-            raise EddyError(f"cannot read {name}: {error.strerror or error}") from error
+        return opened
 
     def size(self, name: str) -> int:
         """Its bytes."""
-        try:
+        with self._explained(name):
             return os.path.getsize(name) if self._remote is None else int(self._remote.size(name))
-        except OSError as error:
-            raise EddyError(f"cannot read {name}: {error.strerror or error}") from error
+
+    @contextlib.contextmanager
+    def _explained(self, name: str) -> Iterator[None]:
+        """Errors of the system, or of whoever has the files, as ones that name the file."""
+        try:
+            yield
+        except EddyError:
+            raise
+        except Exception as error:  # each system that fsspec knows has errors of its own
+            if self._remote is None and not isinstance(error, OSError):
+                raise
+            raise EddyError(f"cannot read {name}: {reason_of(error)}") from error
 
     def _is_folder(self, path: str) -> bool:
-        return os.path.isdir(path) if self._remote is None else bool(self._remote.isdir(path))
+        with self._explained(path):
+            return os.path.isdir(path) if self._remote is None else bool(self._remote.isdir(path))
 
     def _walk(self) -> list[str]:
         if self._remote is not None:

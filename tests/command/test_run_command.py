@@ -172,6 +172,12 @@ def test_wrong_use_is_refused(arguments, said, place, capsys):
         (["run", "query.sql", *SOURCES, "--threads", "0"], "threads must be"),
         (["run", "query.sql", *SOURCES, "--plan", "(A B"], "plan"),
         (["run", "query.sql", *SOURCES, "--out", "/dev/full", "--format", "csv"], "No space left"),
+        (["run", "SELEC id FROM A", "A=A.csv"], "SELEC id FROM A is no file, and no SELECT"),
+        (["run", "query.sql", *SOURCES, "--port", "99999"], "the page cannot have port 99999"),
+        (["run", "query.sql", *SOURCES, "--on", "flink"], "on must be 'spark', not 'flink'"),
+        (["run", "query.sql", *SOURCES, "--checkpoint", "s3://bucket/here"], "a folder of this machine"),
+        (["run", "query.sql", "A=zip://A.csv::nowhere.zip"], "A.csv::nowhere.zip: No such file"),
+        (["run", "query.sql", "A=ftp://127.0.0.1:1/A.csv"], "ftp://127.0.0.1:1/A.csv: Connection refused"),
     ],
 )
 def test_a_mistake_is_told_without_a_traceback(arguments, said, place, capsys):

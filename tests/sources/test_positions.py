@@ -110,10 +110,27 @@ def test_files_of_another_place(table):
         pa.parquet.write_table(table, file)
     for address in ("memory://feed/a.csv", "memory://feed/*.parquet", "memory://feed/b.parquet"):
         assert rows_of(eddy.source(address).read(None)) == list(range(120))
-    with pytest.raises(eddy.EddyError, match="s3fs"):
+    with pytest.raises(eddy.EddyError, match="pip install s3fs"):
         eddy.source("s3://bucket/a.csv")
     with pytest.raises(eddy.EddyError, match="fsspec knows"):
         eddy.source("nonsense://bucket/a.csv")
+
+
+@pytest.mark.parametrize("what", ["exists", "isdir", "open", "glob"])
+def test_a_place_that_fails_in_its_own_way(what, table, monkeypatch):
+    """Each file system has errors of its own: they are told in a line that names the file."""
+    fsspec = pytest.importorskip("fsspec")
+    with fsspec.open("memory://failing/a.csv", "wb") as file:
+        pa.csv.write_csv(table, file)
+
+    def fail(*_, **__):
+        raise LookupError("no credentials")
+
+    monkeypatch.setattr("fsspec.implementations.memory.MemoryFileSystem." + what, fail)
+    with pytest.raises(eddy.EddyError, match=r"^cannot read .*failing/.*: no credentials$"):
+        rows_of(
+            eddy.source("memory://failing/*.csv" if what == "glob" else "memory://failing/a.csv").read(None)
+        )
 
 
 def test_without_fsspec_it_is_named(monkeypatch):
