@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import AsyncIterable, Iterable, Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
 
 from eddy.errors import EddyError
 from eddy.shown import kind_of
+from eddy.sources.awaited import Awaited
 from eddy.sources.base import BATCH, Piece, Source
 
 
@@ -61,6 +62,8 @@ def in_memory(rows: Any, schema: Any, time: str | None) -> Source:
     table = as_table(rows)
     if table is not None:
         return Table(table, time)
+    if isinstance(rows, AsyncIterable):
+        return Awaited(rows, schema, time)
     if not isinstance(rows, Iterable) or isinstance(rows, (str, bytes)):
         raise EddyError(
             f"a source is a path, a table, a frame, a dict of columns or an iterable of batches, not a {kind_of(rows)}"

@@ -42,7 +42,7 @@ def source(
 
     ``what`` is a path, a pattern such as "clicks/*.parquet", a folder, an address that fsspec knows, the address of a
     server (kafka://localhost:9092/orders; docs/run.md has all of them), or "-" for standard input; or a table of Arrow,
-    a frame of pandas or polars, a dict of columns, or an iterable of any of these.
+    a frame of pandas or polars, a dict of columns, or an iterable, also an async one, of any of these.
     The format goes by the ending of the name: Parquet, CSV, JSON lines, Arrow IPC; .gz and .zst of lines. ``schema``
     has the columns and their types, where a file does not say them or what is inferred does not fit; ``time`` names the
     column of the time. With ``follow`` files grow, and folders have more of them later: it never ends.
