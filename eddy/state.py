@@ -121,6 +121,9 @@ class EngineState:
     closed: bool = False
     """Whether it is over: it holds no rows, and takes none."""
 
+    beside: Callable[[], int] = lambda: 0
+    """Bytes that are held beside it, which its memory budget counts too."""
+
     events: int = 0
     results: int = 0
     migrations: int = 0

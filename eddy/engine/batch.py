@@ -32,7 +32,7 @@ def process(state: EngineState, arrivals: Arrivals, results: bool = True) -> Res
 def _route(state: EngineState, arrivals: Arrivals, results: bool) -> Result:
     executor, lowwater = state.executor, state.lowwater
     if state.budget is not None:
-        executor.keep_to(state.budget, lambda: bytes_held(state))
+        executor.keep_to(state.budget, lambda: bytes_held(state) + state.beside())
     events = len(arrivals.streams)
     if state.options.query.in_order:
         for part in arrivals.parts:

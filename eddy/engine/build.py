@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
+
+from attrs import frozen
 
 from eddy.access import Access
 from eddy.compiling import ready
@@ -17,6 +20,7 @@ from eddy.intake.lowwater import LowWater
 from eddy.intake.travel import Share
 from eddy.log.events import Log
 from eddy.migration.migrations import Migrations
+from eddy.results.output import Output
 from eddy.results.recent import RecentResults
 from eddy.router.budget import Budget
 from eddy.state import EngineState, Options
@@ -25,23 +29,43 @@ from eddy.steering.view import sampler_of
 from eddy.store.row_numbers import RowNumbers
 from eddy.store.stream import numbers_in_whole
 from eddy.threads.employ import employ
+from eddy.values.strings import StringPool
+
+
+@frozen(eq=False)
+class House:
+    """What the engines of several queries have in common."""
+
+    access: Access
+    pool: StringPool | None = None
+    """The strings of all streams; None: the engine has those of its rows."""
+    output: Callable[[], Output] | None = None
+    """Makes what turns the results of a core into those of its queries; None: it has one query, and rows of its own."""
 
 
 def build(
-    options: Options, plan: str | None = None, share: Share | None = None, first_row: int = 0
+    options: Options,
+    plan: str | None = None,
+    share: Share | None = None,
+    first_row: int = 0,
+    house: House | None = None,
 ) -> EngineState:
     """An empty state under a plan, or under one to start with. PlanError if the plan is none.
 
-    Its rows are numbered from ``first_row`` on. ``share`` is given where it is a part of a whole.
+    Its rows are numbered from ``first_row`` on. ``share`` is given where it is a part of a whole. A core in a
+    ``house`` stores the rows that are ruled out too: queries to come may want them.
     """
-    factory = Factory(options.query, options.joins, share)
+    factory = Factory(options.query, options.joins, share, None if house is None else house.pool)
     query, attached = factory.query, factory.attached(first_row)
     parsed = factory.parse(plan)
     factory.check(options.feedback, parsed)
     faults = Faults() if share is None or share.faults is None else share.faults
     feedback = Guarded(options.feedback, faults)
     streams = [factory.stream(number, first_row) for number in range(len(query.names))]
-    lowwater, access, log = LowWater(*factory.windows(), first_row), Access(), Log(muted=share is not None)
+    lowwater, log = LowWater(*factory.windows(), first_row), Log(muted=share is not None)
+    access = Access() if house is None else house.access
+    output = None if house is None else house.output
+    thins = query.base is None and output is None
     state = EngineState(
         options=options,
         factory=factory,
@@ -49,11 +73,11 @@ def build(
         first_row=first_row,
         streams=[*streams],
         intake=Intake(
-            options.query, factory.pool, stored_columns(options.query) if attached else factory.stored
+            options.query, factory.pool, stored_columns(options.query) if attached else factory.stored, thins
         ),
         lowwater=lowwater,
-        row_numbers=RowNumbers(lowwater, factory.pool, thins=query.base is None),
-        output=factory.output(options.retractions, attached),
+        row_numbers=RowNumbers(lowwater, factory.pool, thins=thins),
+        output=factory.output(options.retractions, attached) if output is None else output(),
         attached=attached,
         executor=factory.executor(streams, feedback, parsed),
         history=History(),

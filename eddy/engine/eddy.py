@@ -67,9 +67,17 @@ class Eddy:
 
     _metadata: Any = None
 
+    def __new__(cls, query: Query | Mapping[str, Query] | None = None, *_: Any, **__: Any) -> Eddy:
+        """An engine; of several queries one that shares what it can between them."""
+        if cls is Eddy and isinstance(query, Mapping):
+            from eddy.several.shared_eddy import SharedEddy  # which is an Eddy itself
+
+            return object.__new__(SharedEddy)
+        return object.__new__(cls)
+
     def __init__(
         self,
-        query: Query,
+        query: Query | Mapping[str, Query],
         plan: str | None = None,
         routing: Routing | None = None,
         migration: Migration | None = None,
@@ -480,9 +488,18 @@ class Eddy:
 
 
 class EngineOver(Eddy):
-    """An `Eddy` over a state that was built elsewhere: a cell's, which has only some rows of each stream."""
+    """An `Eddy` over a state that was built elsewhere: a cell's, which has only some rows of each stream; a core's."""
 
     def __init__(self, state: EngineState) -> None:
+        self._state = state
+
+    @property
+    def state(self) -> EngineState:
+        """For who has built it."""
+        return self._state
+
+    def replace(self, state: EngineState) -> None:
+        """Go on with another."""
         self._state = state
 
 

@@ -31,9 +31,12 @@ if TYPE_CHECKING:
 
 
 class Factory:
-    """Makes what a query needs; ``share`` is given where that is a part of a whole."""
+    """Makes what a query needs; ``share`` is given where that is a part of a whole, and ``pool`` where strings are
+    somebody else's."""
 
-    def __init__(self, query: Query, joins: str, share: Share | None = None) -> None:
+    def __init__(
+        self, query: Query, joins: str, share: Share | None = None, pool: StringPool | None = None
+    ) -> None:
         self.whole = query
         """The query with what is attached to it."""
         self.query = query.core
@@ -41,7 +44,8 @@ class Factory:
         self.share = share
         """None: this engine has all rows."""
         self.compiler = Compiler(query.core)
-        self.pool = StringPool() if share is None or share.pool is None else share.pool
+        given = pool if share is None else share.pool
+        self.pool = StringPool() if given is None else given
         self.stored = stored_columns(query.core, share is not None and share.pool is not None)
 
     def parse(self, plan: str | None) -> Any:

@@ -11,6 +11,7 @@ from eddy.engine.doors import check_ready
 from eddy.engine.drawing import hand_over, leave
 from eddy.engine.pushing import and_released, push_in_order
 from eddy.errors import BatchError, EddyError, StateError
+from eddy.query.query import Query
 from eddy.reorder.buffer import Offer, ReorderBuffer
 from eddy.results.result import Result
 from eddy.shown import shown
@@ -37,7 +38,7 @@ def push_unordered(
 
 def advance(state: EngineState, ts: Any, stream: str | None) -> Result:
     """Nothing older than ``ts`` comes any more, of a stream or of any: what that ends and brings."""
-    time = None if ts is None else _time(state, ts, stream)
+    time = None if ts is None else time_in(state.options.query, ts, stream)
     buffer = state.reorder
     if buffer is None and (stream is not None or time is None):
         raise EddyError(
@@ -50,11 +51,11 @@ def advance(state: EngineState, ts: Any, stream: str | None) -> Result:
     def work(signals: DeferredSignals) -> Result | Iterator[Result]:
         check_ready(state, "advance")
         if buffer is None:
-            return _passed(state, time, None)
+            return passed(state, time, None)
         before, offer = buffer.watermarks.at, buffer.advanced(time, stream)
         given = _release(state, buffer, offer, None, signals)
         at = buffer.watermarks.at
-        return _passed(state, at, given) if at > before and isinstance(given, Result) else given
+        return passed(state, at, given) if at > before and isinstance(given, Result) else given
 
     return _entered(state, work)
 
@@ -141,7 +142,7 @@ def _release(
     return given
 
 
-def _passed(state: EngineState, time: int | None, before: Result | None) -> Result:
+def passed(state: EngineState, time: int | None, before: Result | None) -> Result:
     """Let windows move on to a time, if one uses time; the results of that come after ``before``."""
     nothing = state.output.nothing(state.fetch) if before is None else before
     now = state.intake.now
@@ -159,9 +160,8 @@ def _passed(state: EngineState, time: int | None, before: Result | None) -> Resu
         state.access.give()
 
 
-def _time(state: EngineState, ts: Any, stream: str | None) -> int:
+def time_in(query: Query, ts: Any, stream: str | None) -> int:
     """A point in time as its column takes it, in the unit of the query."""
-    query = state.options.query
     if stream is not None and stream not in query.streams:
         raise EddyError(f"the query has no stream {stream!r}, only {', '.join(query.names)}")
     if not query.timed:

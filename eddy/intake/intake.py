@@ -120,9 +120,13 @@ def _between(part: Part, start: int, stop: int) -> Part:
 class Intake:
     """Turns the batches of a push into arrivals."""
 
-    def __init__(self, query: Query, pool: StringPool, stored: dict[str, set[str]]) -> None:
+    def __init__(
+        self, query: Query, pool: StringPool, stored: dict[str, set[str]], thins: bool = True
+    ) -> None:
+        """``thins``: rows that are ruled out are not stored, and nobody asks for their strings."""
         self.query = query
         self.pool = pool
+        self._thins = thins and query.base is None
         self._texts = {
             name: [c for c in stored[name] if stream.columns[c].is_coded]
             for name, stream in query.streams.items()
@@ -200,7 +204,7 @@ class Intake:
                 "push the streams together with push_all",
             )
         parts = [
-            self._part(name, columns, events[offsets[i] : offsets[i + 1]])
+            self.part(name, columns, events[offsets[i] : offsets[i + 1]])
             for i, (name, columns) in enumerate(zip(names, read, strict=True))
         ]
         for brought, columns in zip(given, read, strict=False):
@@ -301,14 +305,15 @@ class Intake:
             times.append(values if name in self._ready else self.query.time_of(name, values))
         return times
 
-    def _part(self, name: str, columns: dict[str, Column], events: NDArray[np.int32]) -> Part:
+    def part(self, name: str, columns: dict[str, Column], events: NDArray[np.int32]) -> Part:
+        """Rows of one stream, filtered, coded and keyed."""
         keys: dict[int, Keys] | None = self._own_keys(name, columns)
         if keys is not None:
             return Part(self.number[name], columns, keys, None, events)
         kept: NDArray[np.bool_] | None = None
         if name in self.query.filters:
             kept = self.query.filters[name].holds(lambda _, column: columns[column], len(events))
-        here = None if kept is None or self.query.base is not None else kept.nonzero()[0]
+        here = None if kept is None or not self._thins else kept.nonzero()[0]
         carried = []
         for column in self._texts[name]:
             if (name, column) in self._carried:
@@ -324,7 +329,7 @@ class Intake:
                 valid is not None and name != self.query.base
             ):  # what nothing matches is a result of a difference
                 kept = valid if kept is None else kept & valid
-        if carried and kept is not None and self.query.base is None:
+        if carried and kept is not None and self._thins:
             here = kept.nonzero()[0]
         for column in carried:
             columns[column] = self.coded(name, column, columns[column], here)
@@ -337,7 +342,11 @@ class Intake:
         return frozenset(column for _, column in set(codes).difference(filtered))
 
     def coded(self, name: str, column: str, text: Column, here: Keys | None = None) -> Column:
-        """Strings of a column as codes of the pool; ``here`` are the rows that are stored, if not all are."""
+        """Strings of a column as codes of the pool; ``here`` are the rows that are stored, if not all are.
+
+        Codes stay as they are: those of a pool that several cores share."""
+        if isinstance(text.values, np.ndarray):
+            return text
         if (name, column) in self._carried:
             return Column(self.pool.carry((name, column), text.values, here), text.valid)
         return Column(self.pool.encode(text.values, here), text.valid)

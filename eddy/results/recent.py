@@ -116,6 +116,13 @@ class RecentResults:
         self._pushes[-1].contents.append(weakref.ref(result.contents))
         return result
 
+    def derive(self, contents: Contents, of: Contents) -> None:
+        """``contents`` were made of others, which still read the engine: they are read at the same time at the latest."""
+        for push in self._pushes:
+            if any(reference() is of for reference in push.contents):
+                push.contents.append(weakref.ref(contents))
+                return
+
 
 def emit(query: Query, router: Executor, ring: Ring, fetch: Fetch, number: Number | None = None) -> Result:
     """The combinations in a result ring, in the order of their latest events; ``number`` says what rows are called."""

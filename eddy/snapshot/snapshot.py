@@ -15,7 +15,7 @@ import numpy as np
 from attrs import asdict, fields_dict
 
 from eddy.errors import EddyError
-from eddy.migration.black_box import history
+from eddy.migration.black_box import BlackBox, history
 from eddy.query.query import Query
 from eddy.query.windows import uses_time
 from eddy.router.executor import PlanExecutor
@@ -177,8 +177,19 @@ def _restore(state: EngineState, saved: Saved, file: SnapshotFile) -> None:
 
 
 def _recall(state: EngineState, executor: PlanExecutor) -> PlanExecutor:
-    """Live results follow from the live rows, so they are made again from them. Returns who goes on: a chain, which one
-    stream is too, knows of no rows but those that it was given."""
+    """Give the output the live results. Returns who goes on: a chain, which one stream is too, knows of no rows but
+    those that it was given."""
+    live, box = live_results(state)
+    if not box.router.routers:  # a chain has no other way to learn of the rows
+        executor = state.executor = box.router
+        state.streams = [*box.streams]
+    if state.output.signed:
+        state.output.restore(live, state.streams)
+    return executor
+
+
+def live_results(state: EngineState) -> tuple[Array, BlackBox]:
+    """Live results follow from the live rows, so they are made again from them: row numbers, and what has made them."""
     query, lows = state.query, state.row_numbers.lows.copy()
     box = state.factory.box(state.plan, lows.tolist())
     live: list[Array] = [np.empty((0, len(query.names)), np.int64)]
@@ -186,10 +197,5 @@ def _recall(state: EngineState, executor: PlanExecutor) -> PlanExecutor:
         box.feed(batch)
         box.drain()
         live += [router.made(0)[1]() for router in box.router.routers]
-    if not box.router.routers:  # a chain has no other way to learn of the rows
-        executor = state.executor = box.router
-        state.streams = [*box.streams]
     live.append(box.router.standing())
-    if state.output.signed:
-        state.output.restore(np.concatenate(live), state.streams)
-    return executor
+    return np.concatenate(live), box

@@ -1,0 +1,39 @@
+"""A query that keeps its rows by itself is added: it is given those that are there, in the order in which they came."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+
+import numpy as np
+
+from eddy.engine.pushing import take
+from eddy.intake.intake import Travel
+from eddy.intake.travel import WHEN
+from eddy.query.query import Query
+from eddy.several.feed import Feed
+from eddy.several.planting import rows_of
+from eddy.state import EngineState
+from eddy.values.types import Column
+
+PIECE = 1 << 16
+"""Rows that are taken in at a time."""
+
+
+def replay(state: EngineState, feed: Feed, query: Query, firsts: Mapping[str, int]) -> None:
+    """Take in the rows of the feed from ``firsts`` on, by stream. What they bring is dropped: it is past."""
+    events = {
+        name: feed.payload(name).storage(WHEN, np.arange(first, feed.payload(name).next_row)).values
+        for name, first in firsts.items()
+    }
+    bounds = np.sort(np.concatenate(list(events.values())))[::PIECE].tolist()
+    for start, stop in itertools.pairwise([*bounds, np.iinfo(np.int64).max]):
+        batches: dict[str, dict[str, Column]] = {}
+        travel: dict[str, Travel] = {}
+        for name, when in events.items():
+            low, high = when.searchsorted([start, stop]).tolist()
+            rows = np.arange(firsts[name] + low, firsts[name] + high)
+            if len(rows):
+                batches[name] = rows_of(feed, name, rows)
+                travel[name] = Travel(rows, np.empty((len(rows), 0), np.int64), when[low:high])
+        take(state, state.intake.admit(batches, travel), None)

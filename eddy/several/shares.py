@@ -1,0 +1,154 @@
+"""The results of a push by query. They are split, and their values read, when somebody asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from attrs import define, field
+
+from eddy.access import Access
+from eddy.query.query import Query
+from eddy.results.contents import Contents, Fetch, Place
+from eddy.results.output import GroupedOutput
+from eddy.results.recent import RecentResults
+from eddy.results.result import Result
+from eddy.several.lineage import Split
+from eddy.shown import html_table
+from eddy.values.types import Array
+
+
+@define(eq=False)
+class Member:
+    """A query of a core."""
+
+    name: str
+    query: Query
+    slot: int
+    """Its number in the lineage."""
+    order: Array
+    """The places of its streams among those of the core."""
+    signed: bool
+    groups: GroupedOutput | None = None
+    """Of a query that aggregates."""
+    firsts: Array | None = None
+    """The first row of each stream of the core that counts for it; None: all do."""
+    results: int = 0
+    """Rows of the results that were read, or given as changes of groups."""
+
+
+class CoreContents(Contents):
+    """The results of a core in one batch, of which each query has some.
+
+    Once `materialise` was called they stand by themselves: they are split, and have what queries show of them.
+    """
+
+    def __init__(
+        self,
+        core: Query,
+        count: int,
+        rows: Callable[[], Array],
+        fetch: Fetch,
+        shown: Sequence[Place],
+        split: Callable[[Array], Split],
+        sign: Callable[[], Array] | None = None,
+    ) -> None:
+        super().__init__(core, count, rows, fetch, sign)
+        self._shown, self._make = shown, split
+        self._split: Split | None = None
+
+    def split(self) -> Split:
+        """Which results are whose."""
+        if self._split is None:
+            self._split = self._make(self._own_rows())
+        return self._split
+
+    def materialise(self) -> None:
+        if self.fetch is None:
+            return
+        self.split()
+        self.sign()
+        self.read(self._shown)
+        self.rows_fn = self.sign_fn = self.fetch = None
+
+    def of(self, member: Member, recent: RecentResults) -> Contents:
+        """Those of one query, which show what it selects."""
+        places, rows = self.split().of(member.slot), self._own_rows()
+        rows = rows[places]
+        if member.firsts is not None:
+            here = np.flatnonzero((rows >= member.firsts).all(axis=1))
+            places, rows = places[here], rows[here]
+        own = np.ascontiguousarray(rows[:, member.order])
+        found = Contents(member.query, len(own), None, self.fetch)
+        found.give_rows(own)
+        found.known_sign = self.sign()[places]
+        if self.fetch is None:
+            columns = {place: column.take(places) for place, column in self.columns.items()}
+            found.columns.update(columns)
+            found.fetch = _all_here
+            found.materialise()
+        else:
+            recent.derive(found, self)
+        return found
+
+
+def _all_here(stream: str, columns: Sequence[str], rows: Array) -> Any:
+    raise AssertionError("everything that a query shows was read")
+
+
+@define(eq=False)
+class Share:
+    """What a batch has brought to the queries of a core."""
+
+    recent: RecentResults
+    access: Access
+    new: CoreContents
+    """New results."""
+    changes: CoreContents | None = None
+    """New results and withdrawn ones; None: no query asks for them."""
+    groups: dict[str, Result] = field(factory=dict)
+    """Changes of groups, by query."""
+
+    def of(self, member: Member) -> Result:
+        """What is a query's; for who may read the engine."""
+        if member.groups is not None:
+            return self.groups[member.name]
+        contents = self.changes if member.signed and self.changes is not None else self.new
+        result = Result(contents.of(member, self.recent))
+        result.access = self.access if result.contents.fetch is not None else None
+        return result
+
+
+class Results(Mapping[str, Result]):
+    """What a push has brought, by the names of the queries. A query's part is found when it is asked for."""
+
+    def __init__(self, makers: Mapping[str, Callable[[], Result]]) -> None:
+        self._makers = dict(makers)
+        self._made: dict[str, Result] = {}
+
+    def __getitem__(self, name: str) -> Result:
+        if name not in self._made:
+            self._made[name] = self._makers[name]()
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._makers)
+
+    def __len__(self) -> int:
+        return len(self._makers)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._makers
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many rows there are for each query."""
+        return {name: len(result) for name, result in self.items()}
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{name}: {count}" for name, count in self.counts.items())
+        return f"<Results {counts}>"
+
+    def _repr_html_(self) -> str:
+        return html_table(("query", "rows"), [(name, f"{count:,}") for name, count in self.counts.items()])
