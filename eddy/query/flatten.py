@@ -13,6 +13,7 @@ from attrs import define, field
 from sqlglot import exp
 
 from eddy.errors import QueryError
+from eddy.query.merging import Entry, entries, names_of_star, put_as_on
 from eddy.query.names import nearest
 from eddy.query.outputs import is_everything, written
 from eddy.query.place import about, at, in_place_of
@@ -40,7 +41,8 @@ _BOTH = {"union": "push the rows of both to one stream"}
 def flattened(select: exp.Select, columns: Columns) -> exp.Select:
     """The same query over streams alone; itself if it is."""
     tables = [select.args["from_"].this, *(join.this for join in select.args.get("joins") or ())]
-    if not select.args.get("with_") and all(isinstance(table, exp.Table) for table in tables):
+    plain = all(isinstance(table, exp.Table) and not table.args.get("joins") for table in tables)
+    if plain and not select.args.get("with_") and not any(map(_is_turned, select.args.get("joins") or ())):
         return select
     return _Flat(columns).of(select.copy(), {})
 
@@ -50,6 +52,8 @@ class _Flat:
     """Flattens one statement, and those within it."""
 
     columns: Columns
+    nested: bool = False
+    """Whether it is a subquery, whose columns have no stream in their names."""
     streams: dict[str, exp.Table] = field(factory=dict)
     """All streams so far, by the names that they have in the whole query."""
     sides: Sides = field(factory=Sides)
@@ -66,10 +70,10 @@ class _Flat:
         parts: list[Part] = []
         items = [(select.args["from_"].this, None)]
         items += [(join.this, join) for join in select.args.get("joins") or ()]
-        tables, where = self._group(items, ctes, parts)
-        if any(part.derived for part in parts):
+        tables, where, found = self._group(items, ctes, parts)
+        if any(part.derived for part in parts) or any(entry.merged for entry in found):
             own = [join for _, join in tables if join is not None and id(join) in self.sides.numbers]
-            self._rename(select, parts, own)
+            self._rename(select, parts, found, own)
         self.sides.say()
         for condition in where:
             select.where(condition, copy=False)
@@ -90,17 +94,21 @@ class _Flat:
         items: Sequence[tuple[exp.Expr, exp.Join | None]],
         ctes: Mapping[str, exp.Expr],
         parts: list[Part],
-    ) -> tuple[list[tuple[exp.Table, exp.Join | None]], list[exp.Expr]]:
-        """Items of FROM, or of a join in parentheses: the streams with their joins, and what is true of all of them."""
+    ) -> tuple[list[tuple[exp.Table, exp.Join | None]], list[exp.Expr], list[Entry]]:
+        """Items of FROM, or of a join in parentheses: the streams with their joins, what is true of all of them, and
+        their columns."""
         found: list[Item] = []
+        sides: list[list[Entry]] = []
         for table, join in items:
             item = Item(join, [], [], [])
             with at(table):
-                self._add(table, join, ctes, item.parts, item.tables, item.conditions)
+                within = self._add(table, join, ctes, item.parts, item.tables, item.conditions)
+            sides.append(entries(item) if within is None else within)
             found.append(item)
             parts += item.parts
+        columns = put_as_on(found, sides)
         with at(items[-1][0]):
-            return self.sides.settled(found)
+            return (*self.sides.settled(found), columns)
 
     def _nested(
         self,
@@ -110,11 +118,12 @@ class _Flat:
         parts: list[Part],
         tables: list[tuple[exp.Table, exp.Join | None]],
         where: list[exp.Expr],
-    ) -> None:
-        """A join in parentheses, whose first stream is joined with what stands before."""
-        own, conditions = self._group(group, ctes, parts)
+    ) -> list[Entry]:
+        """A join in parentheses, whose first stream is joined with what stands before; its columns."""
+        own, conditions, found = self._group(group, ctes, parts)
         tables += [(own[0][0], join), *own[1:]]
         where += conditions
+        return found
 
     def _add(
         self,
@@ -124,8 +133,8 @@ class _Flat:
         parts: list[Part],
         tables: list[tuple[exp.Table, exp.Join | None]],
         where: list[exp.Expr],
-    ) -> None:
-        """One item of FROM: a stream, a join in parentheses, or a subquery."""
+    ) -> list[Entry] | None:
+        """One item of FROM: a stream, a join in parentheses, or a subquery; of a join its columns."""
         if isinstance(table, exp.Table) and table.name in ctes and not table.db:
             named = ctes[table.name].copy()
             if table.alias:
@@ -148,7 +157,7 @@ class _Flat:
                 }
             parts.append(Part(name, shown, False))
             tables.append((table, join))
-            return
+            return None
         if not isinstance(table, exp.Subquery):
             instead = next((text for kind, text in _NO_TABLE.items() if isinstance(table, kind)), _PUSH)
             raise QueryError(f"FROM takes streams and subqueries, not {table.sql()}: {instead}")
@@ -159,17 +168,15 @@ class _Flat:
                 inner.set("alias", table.args["alias"])  # ((SELECT ...)) AS q
             elif table.alias:
                 raise QueryError(f"a join in parentheses has no name of its own: leave AS {table.alias} out")
-            before = len(tables)
             group = [(inner, None), *((nested.this, nested) for nested in joins)]
-            self._nested(group, join, ctes, parts, tables, where)
-            _refuse_using(join, tables[before:], "a join in parentheses")
-            return
+            return self._nested(group, join, ctes, parts, tables, where)
         if not isinstance(inner, exp.Select):
             raise QueryError(
                 f"{inner.key.upper()} in FROM is not supported: a subquery filters, projects or joins streams; "
                 + _BOTH.get(inner.key, _PUSH)
             )
         self._subquery(table, inner, join, ctes, parts, tables, where)
+        return None
 
     def _subquery(
         self,
@@ -183,7 +190,7 @@ class _Flat:
     ) -> None:
         name = table.alias
         _check(inner, name)
-        within = _Flat(self.columns)
+        within = _Flat(self.columns, nested=True)
         flat = within.of(inner, ctes)
         shown = within.outputs(flat)
         for node in (flat.args.get("where"), *(flat.args.get("joins") or ())):
@@ -221,9 +228,7 @@ class _Flat:
         parts.append(Part(name, shown, True))
         if flat.args.get("where"):
             where.append(flat.args["where"].this)
-        own = [(flat.args["from_"].this, join), *((j.this, j) for j in flat.args.get("joins") or ())]
-        _refuse_using(join, own, f"the subquery {name}")
-        tables += own
+        tables += [(flat.args["from_"].this, join), *((j.this, j) for j in flat.args.get("joins") or ())]
 
     def outputs(self, select: exp.Select) -> dict[str, exp.Expr]:
         """What a statement shows, by name: a column by its own, without its stream."""
@@ -268,7 +273,9 @@ class _Flat:
 
         return node.copy().transform(qualify)
 
-    def _rename(self, select: exp.Select, parts: Sequence[Part], joins: Sequence[exp.Join]) -> None:
+    def _rename(
+        self, select: exp.Select, parts: Sequence[Part], columns: Sequence[Entry], joins: Sequence[exp.Join]
+    ) -> None:
         """Put expressions in the place of the columns of subqueries, everywhere in a statement."""
         by_name = {part.name: part for part in parts}
         aliases = {item.alias for item in select.expressions if isinstance(item, exp.Alias)}
@@ -285,38 +292,35 @@ class _Flat:
                 return self._shown(part, node, reads)
             if _is_asked(node, self.columns):
                 return node
-            owners = [part for part in parts if node.name in part.shown]
+            owners = [e for e in columns if e.column == node.name and (e.shown or reads is not None)]
             if len(owners) > 1:
-                either = " or ".join(f"{o.name}.{node.name}" for o in owners)
+                either = " or ".join(map(str, owners))
                 told = f"column {node.name} is ambiguous: write {either}"
                 raise about(node, QueryError(told))
             if not owners and node.name not in aliases:
                 known = dict.fromkeys(column for part in parts for column in part.shown)
                 told = f"no item of FROM has a column {node.name}: {nearest(node.name, known)}"
                 raise about(node, QueryError(told))
-            return self._shown(owners[0], node, reads) if owners else node
+            return self._entry(owners[0], node, reads) if owners else node
 
         items: list[exp.Expr] = []
         for item in select.expressions:
             if is_everything(item):
-                if any(join.args.get("using") or join.method == "NATURAL" for join in joins):
-                    told = f"{item.sql()} beside USING and subqueries is not supported: name the columns"
-                    raise about(item, QueryError(told))
                 if isinstance(item, exp.Column) and item.table not in by_name:
                     told = f"unknown stream {item.table}: {nearest(item.table, by_name)}"
                     raise about(item, QueryError(told))
-                wanted = [by_name[item.table]] if isinstance(item, exp.Column) else parts
-                for part in wanted:
-                    for column, expression in part.shown.items():
-                        if part.derived and self.sides.is_nulled(part, None):
-                            with at(item):
-                                check_strict(part, column)
-                        stands = in_place_of(expression.copy(), item)
-                        items.append(exp.alias_(stands, f"{part.name}.{column}", quoted=True))
+                wanted = [*names_of_star(columns)]
+                if isinstance(item, exp.Column):
+                    of = by_name[item.table]
+                    wanted = [*names_of_star([Entry(column, ((of, column),)) for column in of.shown])]
+                for name, entry in wanted:
+                    name = entry.column if self.nested else name
+                    items.append(exp.alias_(self._entry(entry, item, None), name, quoted=True))
             elif isinstance(item, exp.Alias):
                 items.append(exp.alias_(item.this.copy().transform(replaced), item.alias, quoted=True))
             else:
-                items.append(exp.alias_(item.copy().transform(replaced), written(item), quoted=True))
+                name = item.name if self.nested and isinstance(item, exp.Column) else written(item)
+                items.append(exp.alias_(item.copy().transform(replaced), name, quoted=True))
         select.set("expressions", items)
         for clause in ("where", "group", "having"):
             if select.args.get(clause):
@@ -325,6 +329,14 @@ class _Flat:
             if join.args.get("on"):
                 reads = join
                 join.set("on", join.args["on"].transform(replaced))
+
+    def _entry(self, entry: Entry, node: exp.Expr, reads: exp.Join | None) -> exp.Expr:
+        """What stands for a column without a stream."""
+        of = [
+            self._shown(part, in_place_of(exp.column(column, part.name, quoted=True), node), reads)
+            for part, column in entry.of
+        ]
+        return in_place_of(exp.func("COALESCE", *of), node) if len(of) > 1 else of[0]
 
     def _shown(self, part: Part, column: exp.Column, reads: exp.Join | None) -> exp.Expr:
         """What stands for a column of a subquery where a join reads it, or what is behind all joins; an error in it is
@@ -376,10 +388,6 @@ def _check(select: exp.Select, name: str) -> None:
         raise QueryError(f"the subquery {name or '(...)'} has no FROM: name the streams that it reads")
 
 
-def _refuse_using(
-    join: exp.Join | None, tables: Sequence[tuple[exp.Table, exp.Join | None]], what: str
-) -> None:
-    """Which columns USING and NATURAL mean is plain between streams only."""
-    of = [join, *(inner for _, inner in tables[1:])]
-    if any(one is not None and (one.args.get("using") or one.method == "NATURAL") for one in of):
-        raise QueryError(f"USING and NATURAL do not go with {what}: write ON, with both columns")
+def _is_turned(join: exp.Join) -> bool:
+    """Whether USING or NATURAL merges columns of which the left one may be NULL."""
+    return join.side in ("RIGHT", "FULL") and bool(join.args.get("using") or join.method == "NATURAL")

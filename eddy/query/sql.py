@@ -305,12 +305,6 @@ def _sources(select: exp.Select, excepts: list[int], behind_commas: set[int]) ->
         if kind not in ("", "INNER", "CROSS", *KINDS):
             told = f"{kind} JOIN is not supported: write JOIN, LEFT, RIGHT, FULL, SEMI, ANTI or ASOF JOIN"
             raise about(table, QueryError(told))
-        if (natural or source.using) and kind.partition(" ")[0] in ("RIGHT", "FULL", "OUTER"):
-            told = (
-                f"{kind} JOIN does not go with USING and NATURAL: write ON with both columns, and COALESCE of them in "
-                "SELECT"
-            )
-            raise about(table, QueryError(told))
         source = evolve(source, natural=natural)
         yield evolve(source, subtracted=subtracted, anew=start in behind_commas)
 

@@ -1,8 +1,8 @@
 """JOIN ... USING: the columns that it merges, and what `*` and a bare name then stand for.
 
 As in PostgreSQL, USING has its columns of both sides appear once, before all others: `A JOIN B USING (k)` has the
-columns k, the rest of A, the rest of B, and is the left side of the next JOIN. A comma begins anew. Joins are inner
-joins, so that both sides of a merged column are equal: it is the left one's column.
+columns k, the rest of A, the rest of B, and is the left side of the next JOIN. A comma begins anew. Here joins are of
+plain streams, and inner or LEFT ones, so that a merged column is the left one's. All others are put as ON (`merging`).
 """
 
 from __future__ import annotations
@@ -63,8 +63,12 @@ def joined(items: Sequence[Item], scope: Scope) -> Joined:
             both = [_left(column, item, left, scope) for column in item.using]
         own = [(item.stream, column) for column in scope.stream(item.stream)]
         merged.update(both)
+        signs = ["="] * len(both)
+        if signs and isinstance(item.node, exp.Join) and item.node.method == "ASOF":
+            signs[-1] = ">="  # the last column is the time
         equalities[item.stream] = [
-            Comparison("=", scope.column(*pair), scope.column(item.stream, pair[1])) for pair in both
+            Comparison(sign, scope.column(*pair), scope.column(item.stream, pair[1]))
+            for sign, pair in zip(signs, both, strict=True)
         ]
         rest = [pair for pair in own if pair[1] not in item.using]
         if item.subtracted:

@@ -32,7 +32,7 @@ MARKED = [  # a statement, and below it the place that its error is about
     "SELECT A.x FROM <<Aa>>",
     "SELECT A.x FROM A, <<A>>",
     "SELECT A.x FROM A JOIN <<B USING (w)>>",
-    "SELECT A.x FROM A FULL JOIN <<B>> USING (x)",
+    "SELECT A.x FROM A FULL JOIN <<B>> USING (w)",
     "SELECT A.x + <<FROM>> A",
     "SELECT A.x FROM A ORDER BY <<x>>",
     "SELECT A.x FROM A LIMIT <<3>>",

@@ -136,7 +136,7 @@ def test_brackets_in_text():
         ("SELECT * FROM A, A WHERE A.x = 1", "named twice.*alias"),
         ("SELECT * FROM db.A, B WHERE A.x = B.x", "takes names of streams"),
         ("SELECT * FROM (SELECT 1) AS A, B WHERE A.x = B.x", "the subquery A has no FROM"),
-        ("SELECT * FROM A FULL JOIN B USING (x)", "FULL JOIN does not go with USING and NATURAL"),
+        ("SELECT * FROM A FULL JOIN B USING (w)", "USING \\(w\\) names w, which is not on both sides"),
         (
             "SELECT A.x FROM A ASOF JOIN B ON A.x = B.x",
             "has no inequality that says which row is the nearest",

@@ -213,11 +213,19 @@ def natural(pick: random.Random) -> str:
     """A statement of two or three tables that have some columns of the same name, joined by these."""
     names = pick.sample(["D", "E", "F"], pick.choice([2, 3, 3]))
     join = pick.choice(["NATURAL JOIN", "NATURAL INNER JOIN"])
+    if pick.random() < 0.4:
+        names = names[:2]
+        join = f"NATURAL {pick.choice(['LEFT', 'RIGHT', 'FULL'])} JOIN"
+    tables = f" {join} ".join(names)
+    if pick.random() < 0.3:
+        name, column = names[-1], f"v{names[-1]}"
+        subquery = f"(SELECT k, s, {column} + 1 AS {column} FROM {name} WHERE k > -2) AS {name}"
+        tables = f"{f' {join} '.join(names[:-1])} {join} {subquery}" if "FULL" not in join else tables
     items = pick.sample(
         ["k", f"{names[0]}.k", "k + 1", "k * 2 % 3", "UPPER(s)", "s", *(f"{n}.v{n}" for n in names)], 3
     )
     where = pick.choice(["", " WHERE k > 0", " WHERE s LIKE '%a%'", f" WHERE {names[0]}.v{names[0]} > k"])
-    tables = f" FROM {f' {join} '.join(names)}{where}"
+    tables = f" FROM {tables}{where}"
     if pick.random() < 0.3:
         return f"SELECT s, COUNT(*) AS n, SUM(k) AS t{tables} GROUP BY s"
     shown = ", ".join(f"{item} AS c{i}" for i, item in enumerate(items))
