@@ -39,6 +39,8 @@ class Group(ABC):
     """Some queries and the engine that runs them."""
 
     engine: EngineOver
+    before: Mapping[str, int] = {}
+    """Rows of each stream of which its engine knows nothing, and which it does not count."""
 
     @property
     def state(self) -> EngineState:
@@ -69,6 +71,15 @@ class Group(ABC):
     @abstractmethod
     def lows(self) -> dict[str, int]:
         """For each stream the first row that somebody here may ask the feed for."""
+
+    def live(self) -> dict[str, int]:
+        """For each stream the first row that a window holds."""
+        state = self.state
+        lows = dict(zip(state.query.names, state.lowwater.lows.tolist(), strict=True))
+        if state.attached is not None:
+            attached = zip(state.attached.streams, state.attached.lowwater.lows.tolist(), strict=True)
+            lows.update((stream.name, low) for stream, low in attached)
+        return {name: low + self.before.get(name, 0) for name, low in lows.items()}
 
     @property
     def nbytes(self) -> int:
@@ -101,13 +112,11 @@ class OwnGroup(Group):
         return {self.name: lambda: result}
 
     def lows(self) -> dict[str, int]:
-        lows = dict(zip(self.state.query.names, self.state.lowwater.lows.tolist(), strict=True))
-        if self.state.attached is not None:
-            lows.update(zip((s.name for s in self.state.attached.streams), self.state.attached.floors(), strict=True))
-        return lows
+        return self.live()
 
     def begin(self, feed: Feed, firsts: Mapping[str, int]) -> None:
         """Take in the rows that are there already, from ``firsts`` on, as they came; what they bring is past."""
+        self.before = dict(firsts)
         replay(self.state, feed, self.query, firsts)
 
 

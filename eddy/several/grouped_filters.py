@@ -203,9 +203,8 @@ class GroupedFilters:
     def _set(self, places: tuple[int, ...], sets: Sets) -> int:
         known = self._known.get(places)
         if known is None:
-            out = [
-                index.ruled_out(place) for index, place in zip(self._indexes, places, strict=False)
-            ]
+            out = [np.empty(0, np.int64)]
+            out += [index.ruled_out(place) for index, place in zip(self._indexes, places, strict=False)]
             tested = places[len(self._indexes) :]
             out += [queries for holds, (_, queries) in zip(tested, self._others, strict=True) if not holds]
             left = self.queries[~np.isin(self.queries, np.concatenate(out))]

@@ -109,16 +109,12 @@ class SharedEddy(Eddy):
             raise EddyError('several queries take no technique that holds results back: use order="max"')
 
         def work() -> None:
-            firsts = {
-                stream: self._feed.payload(stream).low if history else self._feed.payload(stream).next_row
-                for stream in query.streams
-                if stream in self._feed.streams
-            }
+            firsts = self._live(query) if history else {}
             before = dict(self._feed.streams)
             try:
                 self._feed.declare(query)
                 self._waiting.declare()
-                firsts = {stream: firsts.get(stream, 0) for stream in query.streams}
+                firsts = {s: firsts.get(s, self._feed.payload(s).next_row) for s in query.streams}
                 group = self._group_for(name, query, plan, history, firsts)
             except BaseException:
                 self._feed.restore(before)
@@ -141,11 +137,12 @@ class SharedEddy(Eddy):
         said = signature(query)
         for group in self._groups:
             if isinstance(group, SharedGroup) and group.said == said:
-                if plan is not None:
-                    group.state.factory.parse(plan)
+                parsed = None if plan is None else group.state.factory.parse(plan)
+                if parsed is not None:
+                    group.state.steering.check(parsed)
                 group.add(name, query, history)
-                if plan is not None:
-                    group.engine.migrate(plan)
+                if parsed is not None:
+                    self._with(group.state.access, partial(group.state.steering.change, parsed))
                 return group
         fresh = SharedGroup(Opening(self._feed, self._house, self._options, plan), query, said)
         fresh.state.beside = partial(self._beside, fresh)
@@ -167,6 +164,15 @@ class SharedEddy(Eddy):
             self._forget()
 
         self._alone(work)
+
+    def _live(self, query: Query) -> dict[str, int]:
+        """For each stream of a query that some window holds rows of, the first of these."""
+        found: dict[str, int] = {}
+        for group in self._groups:
+            for stream, low in group.live().items():
+                if stream in query.streams:
+                    found[stream] = min(low, found.get(stream, low))
+        return found
 
     def _check_name(self, name: object) -> None:
         if not isinstance(name, str) or not name:
