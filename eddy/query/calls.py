@@ -14,6 +14,7 @@ from eddy.query.expressions import Expression, Literal
 from eddy.query.functions import BY_NODE, FUNCTIONS, Apply, Function
 from eddy.query.instead import nearest_function
 from eddy.query.logic import Not
+from eddy.query.own_calls import own_call, own_names
 from eddy.values.time_functions import STEPS
 from eddy.values.types import NULL, STRING
 
@@ -29,6 +30,10 @@ _ALIASES = {"REGEXP_MATCHES": "REGEXP_LIKE", "DATE_PART": "EXTRACT", "DATEDIFF":
 
 def call(node: exp.Expr, translate: Translate) -> Expression | None:
     """Our tree for a call of a function, whose arguments ``translate`` makes ours; None if it is none."""
+    own = own_call(node)
+    if own is not None:
+        given = node.expressions if isinstance(node, exp.Anonymous) else _given(node)
+        return own([translate(part) for part in given])
     function = BY_NODE.get(type(node))
     if function is not None:
         return _call(function, node, translate)
@@ -97,7 +102,7 @@ def refusal(node: exp.Expr) -> str:
             "write LEFT JOIN where it is one row's. In FROM a subquery filters, projects or joins"
         )
     known = [*(name for name in FUNCTIONS if name.isidentifier()), "ABS", "CAST", "NULLIF", "MOD"]
-    near = nearest_function(what, [*known, *AGGREGATES])
+    near = nearest_function(what, [*own_names(), *known, *AGGREGATES])
     if near:
         return f"{said} is not supported: {near}"
     listed = ", ".join(sorted(name for name in known if name != "CASE"))
@@ -142,7 +147,9 @@ def _escape(node: exp.Escape, translate: Translate) -> Expression:
 
 
 def is_known(node: exp.Anonymous) -> bool:
-    """Whether a function that sqlglot has no class for is one of ours."""
+    """Whether a function that sqlglot has no class for is one of ours, or of the user's."""
+    if own_call(node) is not None:
+        return True
     name = _ALIASES.get(node.name.upper(), node.name.upper())
     return name in FUNCTIONS and name.isidentifier() and name != "CASE"
 

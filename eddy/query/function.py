@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -31,8 +31,18 @@ class UserFunction:
 
     def bind(self, scope: Scope) -> Expression:
         """The expression of a query."""
+        if not self.arguments:
+            name = getattr(self.function, "__name__", "f")
+            raise QueryError(
+                f"function({name}, ...) names no columns: name them, as in function({name}, 'A.x', ...); without it is "
+                "for eddy.sql(..., functions=[...])"
+            )
         bound = tuple(translate(parse_sql(text, exp.Condition), scope) for text in self.arguments)
         return Vectorised(self.function, bound, self.type)
+
+    def called(self, arguments: Sequence[Expression]) -> Expression:
+        """The expression of a call in SQL."""
+        return Vectorised(self.function, tuple(arguments), self.type, self.name)
 
 
 def function(
@@ -45,10 +55,13 @@ def function(
     batches of any size, and may be asked for again. ``type`` is the type of its values, such as "string"; ``name`` is
     what `select` calls it. An error that it raises in `select` comes from who reads the result; in a predicate between
     streams it stops the engine.
+
+    Without expressions it is for SQL: `eddy.sql(..., functions=[eddy.function(initials, type="string")])`, where it is
+    called by its ``name``, which is that of the function unless it is given.
     """
     if not callable(function):
         raise QueryError(f"function needs a function, not {shown(function)}")
-    if not arguments or not all(isinstance(text, str) and text.strip() for text in arguments):
+    if not all(isinstance(text, str) and text.strip() for text in arguments):
         raise QueryError(
             "function needs what its function takes, such as function(f, 'A.x', 'UPPER(B.s)', ...)"
         )
@@ -62,10 +75,11 @@ class Vectorised(Expression):
     function: Callable[..., Any]
     arguments: tuple[Expression, ...]
     type: ColumnType
+    name: str | None = field(default=None, eq=False)
     _name: str = field(init=False, eq=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
-        object.__setattr__(self, "_name", getattr(self.function, "__name__", "function"))
+        object.__setattr__(self, "_name", self.name or getattr(self.function, "__name__", "function"))
         if not self.columns:
             raise QueryError(f"{self} reads no column: name one, such as A.x")
         for argument in self.arguments:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numba
@@ -28,7 +28,26 @@ class UserPredicate:
         """The expression, typed and compiled."""
         from eddy.query.parse import parse_column
 
+        if not self.columns:
+            raise QueryError(
+                f"predicate({self.name}, ...) names no columns: name them, as in predicate({self.name}, 'A.x', 'B.y'); "
+                "without it is for eddy.sql(..., functions=[...])"
+            )
         return Call(self.function, tuple(parse_column(column, scope) for column in self.columns))
+
+    @property
+    def name(self) -> str:
+        """By which SQL calls it."""
+        return str(getattr(self.function, "__name__", "predicate"))
+
+    def called(self, arguments: Sequence[Expression]) -> Expression:
+        """The expression of a call in SQL."""
+        columns = tuple(argument for argument in arguments if isinstance(argument, Reference))
+        if len(columns) < len(arguments):
+            raise QueryError(
+                f"{self.name} takes columns, such as A.x: compute in the function, or give eddy.function"
+            )
+        return Call(self.function, columns)
 
 
 def predicate(function: Callable[..., Any], *columns: str) -> UserPredicate:
@@ -36,11 +55,12 @@ def predicate(function: Callable[..., Any], *columns: str) -> UserPredicate:
 
     The function takes one scalar per column (timestamps as int64 in their own unit), is a Numba function or
     one that Numba can compile, and is compiled when the query is made. Where a column is NULL it is not
-    called, and the predicate does not hold.
+    called, and the predicate does not hold. Without columns it is for SQL, where it is called by its name:
+    `eddy.sql(..., functions=[eddy.predicate(near)])`.
     """
     if not callable(function):
         raise QueryError(f"predicate needs a function, not {function!r}")
-    if not columns or not all(isinstance(column, str) for column in columns):
+    if not all(isinstance(column, str) for column in columns):
         raise QueryError(
             "predicate needs the columns of its function, such as predicate(close, 'A.x', 'B.y')"
         )

@@ -26,6 +26,8 @@ from eddy.query.flatten import flattened
 from eddy.query.logic import conjuncts
 from eddy.query.minus import base_of, refuse_between, refuse_unequal
 from eddy.query.names import Scope, nearest
+from eddy.query.own_calls import functions_known
+from eddy.query.own_rows import OwnFunctionOfRows, functions_by_name
 from eddy.query.parse import condition, parse_sql, parts_of
 from eddy.query.place import about, at, shows_places
 from eddy.query.query import Query
@@ -91,6 +93,7 @@ def sql(
     tables: Mapping[str, object] | None = None,
     cross: bool = False,
     aggregates: Iterable[OwnKind] = (),
+    functions: Iterable[OwnFunctionOfRows] = (),
 ) -> Query:
     """The query that the text describes, over streams of these schemas.
 
@@ -104,10 +107,12 @@ def sql(
     streams to the others; EMIT CHANGES at the end has results withdrawn when they do not hold any more.
     `EXCEPT B ON A.k = B.k` behind the streams of FROM, once or more, subtracts: it makes a difference. Results are
     aggregated with COUNT, SUM, AVG, MIN, MAX, MEDIAN and others, GROUP BY, HAVING and SELECT DISTINCT; `aggregates` has
-    classes and functions of one's own, which are called by their names, in any case. ORDER BY, LIMIT and OFFSET are for
-    `engine.table()`, which has the groups.
+    classes and functions of one's own, which are called by their names, in any case, and ``functions`` those of rows,
+    `eddy.function` and `eddy.predicate` without columns. ORDER BY, LIMIT and OFFSET are for `engine.table()`, which has
+    the groups.
     """
-    return Query(**arguments(text, like(tables, schemas), cross, aggregates))
+    with functions_known(functions_by_name(functions)):
+        return Query(**arguments(text, like(tables, schemas), cross, aggregates))
 
 
 def arguments(

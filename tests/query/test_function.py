@@ -102,7 +102,7 @@ def test_snapshots_need_the_query(tmp_path):
     "make, message",
     [
         (lambda: eddy.function(3, "A.s", type="string"), "function needs a function, not"),
-        (lambda: eddy.function(double, type="string"), "function needs what its function takes"),
+        (lambda: eddy.function(double, 5, type="string"), "function needs what its function takes"),
         (lambda: eddy.function(double, "A.s", type="str8"), "unknown column type"),
         (
             lambda: eddy.Query(STREAMS, "A.k = B.k", eddy.function(double, "A.z", type="string")),
