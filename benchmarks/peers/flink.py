@@ -83,17 +83,21 @@ class Flink:
         if check:
             self.runs += 1
             target = place.name
-            self.environment.execute_sql(
-                f"CREATE TABLE {target} ({self.outputs}) WITH "
-                f"('connector' = 'filesystem', 'path' = 'file://{place}', 'format' = 'csv')"
-            )
+            self.write_into(place)
         with Clock(children=True) as clock:
             self.environment.execute_sql(f"INSERT INTO {target} {self.sql}").wait()
         if not check:
             return clock, None
-        found = _read(place, self.spec)
+        found = read(place, self.spec)
         shutil.rmtree(place, ignore_errors=True)
         return clock, found
+
+    def write_into(self, place: Path) -> None:
+        """A table whose rows become CSV files in a folder."""
+        self.environment.execute_sql(
+            f"CREATE TABLE {place.name} ({self.outputs}) WITH "
+            f"('connector' = 'filesystem', 'path' = 'file://{place}', 'format' = 'csv')"
+        )
 
 
 def sql(spec: Spec, multi: bool) -> str:
@@ -130,7 +134,8 @@ def _interval(milliseconds: int) -> str:
     return f"INTERVAL '0 {minutes // 60:02}:{minutes % 60:02}:{rest / 1000:06.3f}' DAY TO SECOND(3)"
 
 
-def _read(place: Path, spec: Spec) -> pa.Table:
+def read(place: Path, spec: Spec) -> pa.Table:
+    """The rows in a folder of CSV files."""
     kinds = {"int64": pa.int64(), "string": pa.string()}
     types = {
         out: kinds[spec.streams[name][column]]
