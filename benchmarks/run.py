@@ -4,8 +4,8 @@
 table) from files that it writes first, and prints events a second of processor time, so that other work on the machine
 counts less: pushed by hand from batches in memory and from Parquet, and by `eddy.run` from Parquet, CSV and JSON lines,
 in order and out of it; then into a file, and with checkpoints. Beside them stands what pyarrow takes to read the same
-files and do nothing with them: no run can be faster. All sides run in turns, with new engines, and the figure
-is the median of their rounds.
+files and do nothing with them: no run can be faster; and what the sources of a run take, with nobody behind them. All
+sides run in turns, with new engines, and the figure is the median of their rounds.
 """
 
 from __future__ import annotations
@@ -86,6 +86,14 @@ def json_alone(folder: Path) -> int:
     return sum(paj.read_json(folder / f"{name}.jsonl", reading(paj), options).num_rows for name in NAMES)
 
 
+def source_alone(folder: Path, ending: str) -> int:
+    """Rows that the sources of a run give, with nobody behind them."""
+    types = dict.fromkeys(("ts", "k", "v"), pa.int64())
+    sources = (eddy.source(folder / f"{name}.{ending}", schema=pa.schema(types)) for name in NAMES)
+    pieces = (piece for source in sources for piece in source.narrowed(types).read(None))
+    return sum(piece.rows.num_rows for piece in pieces if piece.rows is not None)
+
+
 def reading(module: Any) -> Any:
     return module.ReadOptions(use_threads=False, block_size=1 << 20)
 
@@ -120,9 +128,11 @@ def main() -> None:
             "eddy.run, CSV": lambda: run(ordered, "csv"),
             "eddy.run, CSV, lateness given": lambda: run(ordered, "csv", lateness=0),
             "pyarrow reads the CSV files alone": lambda: csv_alone(ordered),
+            "the source alone, CSV": lambda: source_alone(ordered, "csv"),
             "eddy.run, JSON lines": lambda: run(ordered, "jsonl"),
             "eddy.run, JSON lines, lateness given": lambda: run(ordered, "jsonl", lateness=0),
             "pyarrow reads the JSON lines alone": lambda: json_alone(ordered),
+            "the source alone, JSON lines": lambda: source_alone(ordered, "jsonl"),
             "eddy.run, Parquet to Parquet": lambda: run(ordered, "parquet", sink=f"{where}/out.parquet"),
             "the same, a checkpoint each second": lambda: run(
                 ordered,
