@@ -351,6 +351,7 @@ _OF_THESE = {
     "decimal": f"{_SUMMED.replace('SUM,', 'SUM, AVG,')}; CAST it to DOUBLE for others",
     **dict.fromkeys(("binary", "uuid", "opaque"), "these are only counted"),
 }
+_WIDE = "these are only counted; CAST it to DECIMAL(18, 2), which is NULL where it has more digits, VARCHAR or DOUBLE"
 
 
 def _type(function: str, column: Expression, distinct: bool) -> ColumnType:
@@ -379,5 +380,11 @@ def _type(function: str, column: Expression, distinct: bool) -> ColumnType:
         return FLOAT64
     if not of.is_number and of.kind != "bool":
         what = "a string" if of.kind == "string" else of
-        raise QueryError(f"cannot take {function}({column}): {column} is {what}; {_OF_THESE[of.kind]}")
+        raise QueryError(
+            f"cannot take {function}({column}): {column} is {what}; {_WIDE if _is_wide(of) else _OF_THESE[of.kind]}"
+        )
     return INT64 if function == "SUM" and of.kind != "float" else FLOAT64
+
+
+def _is_wide(of: ColumnType) -> bool:
+    return of.kind == "opaque" and of.name.startswith("decimal")

@@ -46,18 +46,25 @@ def floats(least: int, most: int | None = None) -> Rule:
 
 
 def rounding(name: str, arguments: Sequence[Expression]) -> Signature:
-    """A number, and of ROUND the digits behind the point, a constant; whole numbers keep their type."""
+    """A number, and of ROUND the digits behind the point, a constant; whole numbers keep their type, and decimals have
+    so many digits behind the point then."""
     _count(name, arguments, 1, 2 if name == "ROUND" else 1)
-    of = _number(name, arguments[0])
+    of = arguments[0].type if arguments[0].type.kind == "decimal" else _number(name, arguments[0])
+    left = 0
     if len(arguments) > 1:
         digits = _constant(name, arguments[1], "the number of digits")
         if digits.type != INT64:
             raise QueryError(f"{name} takes a whole number of digits, such as {name}({arguments[0]}, 2)")
         if digits.value < 0 and of.kind != "float":
+            what = "decimal" if of.kind == "decimal" else "whole number"
             raise QueryError(
-                f"{name} of a whole number takes no negative digits: write {name}(CAST({arguments[0]} AS DOUBLE), "
+                f"{name} of a {what} takes no negative digits: write {name}(CAST({arguments[0]} AS DOUBLE), "
                 f"{digits.value})"
             )
+        left = digits.value
+    if of.kind == "decimal":
+        kind = of if left >= of.scale else decimal_type(of.digits - of.scale + left + 1, left)
+        return tuple(arguments), (of, INT64)[: len(arguments)], kind
     kind = FLOAT64 if of.kind == "float" else of
     return tuple(arguments), (kind, INT64)[: len(arguments)], kind
 
@@ -65,6 +72,8 @@ def rounding(name: str, arguments: Sequence[Expression]) -> Signature:
 def sign(name: str, arguments: Sequence[Expression]) -> Signature:
     """A number gives an int64."""
     _count(name, arguments, 1, 1)
+    if arguments[0].type.kind == "decimal":
+        return tuple(arguments), (arguments[0].type,), INT64
     return tuple(arguments), (_number(name, arguments[0]),), INT64
 
 
@@ -265,7 +274,9 @@ def _text(name: str, argument: Expression) -> None:
 
 
 def _hint(argument: Expression) -> str:
-    return f": write CAST({argument} AS DOUBLE)" if argument.type.kind in ("string", "bool") else ""
+    return (
+        f": write CAST({argument} AS DOUBLE)" if argument.type.kind in ("string", "bool", "decimal") else ""
+    )
 
 
 def _constant(name: str, argument: Expression, what: str) -> Literal:

@@ -176,7 +176,8 @@ def comparable(operand: Expression) -> None:
     if not of.is_comparable:
         wide = str(of).startswith("decimal")
         advice = (
-            f": decimals that are compared and computed with have {DIGITS} digits at most, declare it as decimal(18, s)"
+            f": decimals that are compared and computed with have {DIGITS} digits at most; declare decimal(18, s), "
+            f"or write CAST({operand} AS DECIMAL({DIGITS}, 2)), which is NULL where it has more, or AS VARCHAR"
             if wide
             else ": compare a column of its own for the part that matters, or give a function of yours, eddy.function"
         )

@@ -165,6 +165,35 @@ def _decimal_of_text(text: Datum, to: ColumnType) -> Datum:
     return known(near, pc.less(pc.abs(near), limit)).cast(to.arrow)
 
 
+def _decimal_of_wide(wide: Datum, to: ColumnType) -> Datum:
+    """Of an opaque column of decimals, rounded half away from zero."""
+    limit = Decimal(10) ** (to.digits - to.scale)
+    if to.scale > wide.type.scale:  # there is room for the limit then, and maybe none for more digits
+        return known(wide, pc.less(pc.abs(wide), pa.scalar(limit, wide.type))).cast(to.arrow)
+    longest = pa.decimal256(76, wide.type.scale)
+    near = pc.round(wide.cast(longest), ndigits=to.scale, round_mode="half_towards_infinity")
+    return known(near, pc.less(pc.abs(near), pa.scalar(limit, longest))).cast(to.arrow)
+
+
+def _whole_of_wide(wide: Datum, to: ColumnType) -> Datum:
+    near = pc.round(wide.cast(pa.decimal256(76, wide.type.scale)), round_mode="half_towards_infinity")
+    size = 8 * to.dtype.itemsize
+    low, high = (0, 2**size) if to.kind == "uint" else (-(2 ** (size - 1)), 2 ** (size - 1))
+    inside = pc.and_(
+        pc.greater_equal(near, pa.scalar(Decimal(low), near.type)),
+        pc.less(near, pa.scalar(Decimal(high), near.type)),
+    )
+    return known(near, inside).cast(to.arrow)
+
+
+def _float_of_wide(wide: Datum, to: ColumnType) -> Datum:
+    return wide.cast(pa.string()).cast(to.arrow)  # Arrow rounds decimals twice, and texts once
+
+
+def _text_of_wide(wide: Datum, to: ColumnType) -> Datum:
+    return pa.array([None if one is None else f"{one:f}" for one in wide.to_pylist()], pa.string())
+
+
 def _decimal_text(column: Column, of: ColumnType, to: ColumnType, constant: bool) -> Column:
     """All digits behind the point, and never an exponent."""
     values = integers(column.values)
@@ -231,7 +260,17 @@ CASTS: dict[tuple[str, str], Cast] = {
     ("decimal", "float"): _float_of_decimal,
     ("string", "decimal"): _by_arrow(_decimal_of_text),
     ("decimal", "string"): _decimal_text,
+    ("wide decimal", "decimal"): _by_arrow(_decimal_of_wide),
+    ("wide decimal", "int"): _by_arrow(_whole_of_wide),
+    ("wide decimal", "uint"): _by_arrow(_whole_of_wide),
+    ("wide decimal", "float"): _by_arrow(_float_of_wide),
+    ("wide decimal", "string"): _by_arrow(_text_of_wide),
     ("string", "uuid"): _by_arrow(_uuid_of_text),
     ("uuid", "string"): _by_arrow(_uuid_text),
 }
-"""By the kinds of both types."""
+"""By the kinds of both types; opaque ones of decimals are wide."""
+
+
+def kind_of(kind: ColumnType) -> str:
+    """The kind of a type as the table has it."""
+    return "wide decimal" if kind.kind == "opaque" and pa.types.is_decimal(kind.arrow) else kind.kind

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from eddy.values.arithmetic import both, compare_numbers, rescale
-from eddy.values.cast_kinds import CASTS
+from eddy.values.cast_kinds import CASTS, kind_of
 from eddy.values.compute import Datum, coerced, from_datum, known, to_datum
 from eddy.values.types import UNITS, Array, Column, ColumnType
 
@@ -23,7 +23,7 @@ def castable(of: ColumnType, to: ColumnType) -> bool:
     """Whether there is a CAST from one type to another."""
     if of.kind == "null" or to.kind == of.kind == "timestamp":
         return of.kind == "null" or bool(of.zone) == bool(to.zone)
-    if (of.kind, to.kind) in CASTS:
+    if (kind_of(of), to.kind) in CASTS:
         return True
     if not {of.kind, to.kind} <= _COMMON:
         return False
@@ -37,7 +37,7 @@ def cast(column: Column, of: ColumnType, to: ColumnType, constant: bool) -> Colu
     """The column in another type."""
     if of == to or of.kind == "null":
         return coerced(column, of, to)
-    special = CASTS.get((of.kind, to.kind))
+    special = CASTS.get((kind_of(of), to.kind))
     if special is not None:
         return special(column, of, to, constant)
     if of.kind == "timestamp" and to.kind == "timestamp":

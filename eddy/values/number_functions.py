@@ -16,6 +16,8 @@ Arguments = Sequence[Datum]
 
 def rounded(arguments: Arguments, result: ColumnType) -> Datum:
     """ROUND: to so many digits behind the point; halves go away from zero. Whole numbers stay what they are."""
+    if result.kind == "decimal":
+        return _cut(arguments[0], result, "half_towards_infinity")
     if result.kind != "float":
         return arguments[0]
     digits = arguments[1].as_py() if len(arguments) > 1 else 0
@@ -26,17 +28,31 @@ def rounded(arguments: Arguments, result: ColumnType) -> Datum:
 
 def floor(arguments: Arguments, result: ColumnType) -> Datum:
     """FLOOR: the largest whole number that is not larger."""
+    if result.kind == "decimal":
+        return _cut(arguments[0], result, "down")
     return pc.floor(arguments[0]) if result.kind == "float" else arguments[0]
 
 
 def ceil(arguments: Arguments, result: ColumnType) -> Datum:
     """CEIL: the smallest whole number that is not smaller."""
+    if result.kind == "decimal":
+        return _cut(arguments[0], result, "up")
     return pc.ceil(arguments[0]) if result.kind == "float" else arguments[0]
 
 
 def trunc(arguments: Arguments, result: ColumnType) -> Datum:
     """TRUNC: without what is behind the point."""
+    if result.kind == "decimal":
+        return _cut(arguments[0], result, "towards_zero")
     return pc.trunc(arguments[0]) if result.kind == "float" else arguments[0]
+
+
+def _cut(value: Datum, result: ColumnType, mode: str) -> Datum:
+    """A decimal with as many digits behind the point as the result has. With 38 digits no carry is too long."""
+    if value.type.scale <= result.scale:
+        return value
+    wide = value.cast(pa.decimal128(38, value.type.scale))
+    return pc.round(wide, ndigits=result.scale, round_mode=mode).cast(result.arrow)
 
 
 def sign(arguments: Arguments, result: ColumnType) -> Datum:

@@ -19,6 +19,7 @@ SCHEMA = pa.schema(
         ("t", pa.time64("us")),
         ("p", pa.decimal128(10, 2)),
         ("r", pa.decimal128(5, 3)),
+        ("w", pa.decimal128(38, 5)),
         ("f", pa.float64()),
         ("s", pa.string()),
         ("at", pa.timestamp("us")),
@@ -59,7 +60,10 @@ A.d <= DATE '2024-01-15' | A.d = '2024-01-15' | A.d BETWEEN A.e AND A.at | A.d I
 A.d IN (DATE '2024-01-15', DATE '2024-01-16') | A.p > 1.5 | A.p = A.r | A.p < A.k | A.k <= A.r
 A.p IN (1.5, 2, NULL) | A.p BETWEEN 0 AND A.r | A.p <> 1.555 | A.t > TIME '12:00:00' | A.t = '10:11:12'
 A.i IS NULL | A.at >= DATE '2024-01-20' | A.p IS NOT DISTINCT FROM A.r | A.p * A.r > 2
-A.p + A.r <= 3.25
+A.p + A.r <= 3.25 | ROUND(A.p) | ROUND(A.p, 1) | ROUND(A.r, 2) | ROUND(A.p, 4) | FLOOR(A.p) | CEIL(A.p)
+FLOOR(A.r) | CEIL(A.r) | TRUNC(A.r) | SIGN(A.p) | ROUND(A.p * A.r, 3) | ROUND(A.r) + 1 | TRUNC(A.p) = 1
+A.w | TRY_CAST(A.w AS DECIMAL(18, 2)) | TRY_CAST(A.w AS DECIMAL(6, 3)) | CAST(A.w AS DOUBLE)
+CAST(A.w AS VARCHAR) | TRY_CAST(A.w AS BIGINT) | CAST(A.w AS DOUBLE) > 1 | A.w IS NULL
 """
 EXPRESSIONS = [text.strip() for line in VALUES.strip().splitlines() for text in line.split(" | ")]
 EXPRESSIONS += [f"A.i = '{ONE}'", f"A.i > '{ONE}'", f"COALESCE(A.i, '{ONE}')", f"A.i IN ('{ONE}', NULL)"]
@@ -78,6 +82,9 @@ def table(seed, n=60):
         ),
         "p": lambda: Decimal(pick.choice([-225, -1, 0, 5, 150, 155, 9999999999])) / 100,
         "r": lambda: Decimal(pick.choice([-2250, -1, 1, 1500, 1555, 99999])) / 1000,
+        "w": lambda: (
+            Decimal(pick.choice([-(10**37) - 5, -1, 0, 150, 12_345, 99_999_500, 10**22 + 1])) / 10**5
+        ),
         "f": lambda: pick.choice([0.125, 2.5, -2.5, 1e6, -0.004, 7.0]),
         "s": lambda: pick.choice(TEXTS),
         "at": lambda: datetime.datetime(
@@ -192,3 +199,35 @@ def test_the_average_of_decimals_is_that_of_duckdb():
         assert ours[0] == theirs[0]
         for value, wanted in zip(ours[1:], theirs[1:], strict=True):
             assert value is None if wanted is None else value == pytest.approx(wanted, rel=1e-15)
+
+
+def test_wide_decimals_by_cast(rows, connection):
+    """Decimals of more than 18 digits are grouped, summed, compared and joined as what they are cast to."""
+    statement = (
+        "SELECT CAST(A.w AS VARCHAR) AS w, COUNT(*) AS n, SUM(TRY_CAST(A.w AS DECIMAL(12, 5))) AS s, "
+        "MAX(TRY_CAST(A.w AS DECIMAL(18, 2))) AS m FROM A WHERE A.w IS NOT NULL GROUP BY 1"
+    )
+    engine = eddy.Eddy(eddy.sql(statement.replace("TRY_CAST", "CAST"), {"A": SCHEMA}))
+    engine.push("A", rows)
+    found = [tuple(row.values()) for row in engine.table().to_arrow().to_pylist()]
+    assert sorted(map(repr, found)) == sorted(map(repr, connection.sql(statement).fetchall()))
+    pairs = "SELECT A.k AS a, B.k AS b FROM A JOIN A AS B ON CAST(A.w AS VARCHAR) = CAST(B.w AS VARCHAR) AND A.k < B.k"
+    engine = eddy.Eddy(eddy.sql(pairs, {"A": SCHEMA}))
+    engine.push("A", rows)
+    got = engine.push("B", rows).to_pydict()
+    assert sorted(zip(got["a"], got["b"], strict=True)) == sorted(connection.sql(pairs).fetchall())
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("A.w > 1", r"or write CAST\(A\.w AS DECIMAL\(18, 2\)\)"),
+        ("SUM(A.w)", r"CAST it to DECIMAL\(18, 2\)"),
+        ("SQRT(A.p)", r"write CAST\(A\.p AS DOUBLE\)"),
+        ("ROUND(A.p, -1)", "ROUND of a decimal takes no negative digits"),
+    ],
+)
+def test_what_is_refused_of_decimals(text, message):
+    """With the CAST that helps."""
+    with pytest.raises(eddy.QueryError, match=message):
+        eddy.sql(f"SELECT {text} AS x FROM A", {"A": SCHEMA})
