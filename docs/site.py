@@ -7,11 +7,14 @@ built by zensical, which is alive, refuses links that lead nowhere (`--strict`),
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[1]
 PAGES, SITE = ROOT / "build" / "pages", ROOT / "build" / "site"
@@ -20,11 +23,19 @@ NAV = {
     "Begin": "tutorial setup run examples shell watch",
     "Queries": "queries expressions types outer differences operators time",
     "In Python": "pushing plans inspecting saving inputs api",
-    "Operate": "monitoring brokers kafka postgresql http spark scaling limits",
+    "Operate": "operations monitoring tuning memory kafka brokers postgresql http scaling spark limits",
     "How it works": "exact migration routing feedback stairs printed architecture",
     "Research": "extending benchmarks nexmark tpch results",
 }
 """Pages by chapter; what is not there is passed over, and what is in no chapter comes last."""
+
+MODULES = {
+    "eddy": "Queries, engines, runs, results.",
+    "policies": "Who chooses plans, how they are changed, what waits: [when to use which](plans.md).",
+    "eddy.partition": "Which rows must meet: [more than one core](scaling.md).",
+    "eddy.spark": "[DataFrames](spark.md) through partitions of engines.",
+}
+"""What the reference has."""
 
 
 def pages() -> dict[str, str]:
@@ -65,20 +76,67 @@ def linked(name: str, text: str, all_pages: dict[str, str]) -> str:
     return "".join(part if part.startswith("```") else LINK.sub(link, part) for part in parts)
 
 
-def api() -> str:
-    """Every public name, from its docstring."""
-    import eddy
+def public() -> dict[str, list[tuple[str, Any]]]:
+    """Every public name with what it stands for, by module."""
+    found = {}
+    for module in MODULES:
+        names = sorted(importlib.import_module(module).__all__, key=str.lower)
+        found[module] = [(name, getattr(importlib.import_module(module), name)) for name in names]
+    return found
 
-    lines = [
-        "# Reference",
-        "",
-        "What `eddy` has. Policies are told of in [plans](plans.md) and [routing](routing.md).",
-        "",
-    ]
-    for name in sorted(eddy.__all__, key=str.lower):
-        value = getattr(eddy, name)
-        lines += [f"::: {value.__module__}.{value.__qualname__}", ""]
+
+def api() -> str:
+    """Every public name, from its docstring, as mkdocstrings reads it."""
+    lines = ["# Reference", ""]
+    for module, names in public().items():
+        lines += [f"## {module}", "", MODULES[module], ""]
+        for name, value in names:
+            if callable(value):
+                lines += [f"::: {value.__module__}.{value.__qualname__}", ""]
+            else:
+                lines += [f"### `{name} = {value!r}`", ""]
     return "\n".join(lines)
+
+
+def api_text() -> str:
+    """The same as plain Markdown: what has no mkdocstrings reads this."""
+    lines = ["# Reference", ""]
+    for module, names in public().items():
+        lines += [f"## {module}", "", MODULES[module], ""]
+        for name, value in names:
+            if not callable(value):
+                lines += [f"### {name} = {value!r}", ""]
+                continue
+            lines += [f"### {name}{signed(value)}", "", inspect.getdoc(value) or "", ""]
+            for method, of in vars(value).items() if inspect.isclass(value) else ():
+                what = of.fget if isinstance(of, property) else getattr(of, "__func__", of)
+                if not method.startswith("_") and inspect.isfunction(what) and what.__doc__:
+                    shown = "" if isinstance(of, property) else signed(what)
+                    lines += [f"- `{method}{shown}`: {' '.join(inspect.getdoc(what).split())}"]
+            lines += [""]
+    return "\n".join(lines)
+
+
+class Written(str):
+    """An annotation, which is shown as it stands in the source."""
+
+    __slots__ = ()
+    __repr__ = str.__str__
+
+
+def signed(value: Any) -> str:
+    """What it takes, as Python writes it."""
+    try:
+        found = inspect.signature(value.__init__ if inspect.isclass(value) else value)
+    except (TypeError, ValueError):
+        return ""
+    taken = [
+        one.replace(annotation=Written(one.annotation)) if isinstance(one.annotation, str) else one
+        for one in list(found.parameters.values())[inspect.isclass(value) :]
+    ]
+    gives = inspect.Signature.empty if inspect.isclass(value) else found.return_annotation
+    gives = Written(gives) if isinstance(gives, str) else gives
+    return str(inspect.Signature(taken, return_annotation=gives))
 
 
 def nav(all_pages: dict[str, str]) -> str:
@@ -127,7 +185,7 @@ show_source = false
 show_root_heading = true
 show_root_full_path = false
 show_signature_annotations = true
-heading_level = 2
+heading_level = 3
 """
 
 
@@ -153,14 +211,14 @@ def main(arguments: list[str]) -> int:
     }
     for name, text in made.items():  # for programs that read Markdown
         (SITE / name).parent.mkdir(parents=True, exist_ok=True)
-        (SITE / name).write_text(text, encoding="utf-8")
+        (SITE / name).write_text(api_text() if name == "api.md" else text, encoding="utf-8")
     lines = [
         "# Eddy",
         "",
         "> Joins many live streams at once, in Python, and changes to the best join order while it runs.",
         "",
     ]
-    lines += [f"- [{titles[name]}]({name})" for name in made if name != "api.md"]
+    lines += [f"- [{titles[name]}]({name})" for name in made]
     (SITE / "llms.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     print(f"{len(made)} pages in {SITE}")
     return 0

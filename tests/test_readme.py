@@ -76,8 +76,10 @@ def sized(text: str) -> str:
 
 
 def commands() -> list[list[str]]:
-    """The commands of the console blocks, as words, comments taken off."""
-    lines = [line for page in PAGES for block in blocks("console", page) for line in block.text.splitlines()]
+    """The commands of the console blocks, as words, comments taken off; also of what to know before a change."""
+    texts = [*PAGES.values(), (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")]
+    found = [text for page in texts for kind, text in FENCE.findall(page) if kind == "console"]
+    lines = [line for text in found for line in text.splitlines()]
     return [words for line in lines if (words := line.partition("#")[0].split())]
 
 
@@ -138,9 +140,9 @@ def test_a_command_exists(words, capsys):
     elif program == "eddy":
         understood(arguments)
     elif program == "pip":
-        extra = re.fullmatch(r"'(?:eddy-stairs|-e \.|\.)\[(\w+)\]'", arguments[-1])
+        extras = re.fullmatch(r"'(?:eddy-stairs|-e \.|\.)\[([\w,]+)\]'", arguments[-1])
         assert arguments in (["install", "."], ["install", "-e", "'.[dev]'"]) or (
-            extra and f"\n{extra[1]} =\n" in (ROOT / "setup.cfg").read_text()
+            extras and all(f"\n{one} =\n" in (ROOT / "setup.cfg").read_text() for one in extras[1].split(","))
         )
     else:
         assert (ROOT / program).is_file()
