@@ -121,6 +121,8 @@ class EngineState:
     closed: bool = False
     """Whether it is over: it holds no rows, and takes none."""
 
+    shares_strings: bool = False
+    """Whether its pool is somebody else's, who sweeps it."""
     beside: Callable[[], int] = lambda: 0
     """Bytes that are held beside it, which its memory budget counts too."""
 

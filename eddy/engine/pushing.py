@@ -51,7 +51,10 @@ def _refused(state: EngineState, batches: Mapping[str, Any]) -> None:
 
 
 def push_in_order(
-    state: EngineState, batches: Mapping[str, Any], max_rows: int | None, signals: DeferredSignals
+    state: EngineState,
+    batches: Mapping[str, Any],
+    max_rows: int | None,
+    signals: DeferredSignals | None = None,
 ) -> Result | Iterator[Result]:
     """The same for a caller who has entered, and whose rows are in order of time where a window uses time."""
     access = state.access
@@ -77,14 +80,17 @@ def push_in_order(
     state.executor.rouse()
     prepare(state)
     arrivals = state.intake.admit(batches)
-    signals.handle()  # nothing has been taken in yet
+    if signals is not None:
+        signals.handle()  # nothing has been taken in yet
     return take(state, arrivals, max_rows, signals)
 
 
 def prepare(state: EngineState) -> None:
     """Before batches are admitted: forget strings that nobody needs."""
     check_ready(state, "push more")
-    if state.pool.wants_sweep:  # before the batch is encoded: its codes are in no payload yet
+    if (
+        state.pool.wants_sweep and not state.shares_strings
+    ):  # before the batch is encoded: its codes are in no payload yet
         state.access.take()
         try:
             in_use = [codes for stream in state.streams for codes in stream.payload.codes_in_use()]

@@ -22,7 +22,7 @@ QUERIES = "__queries"
 class CoreQuery(Query):
     """A core as a query. It shows nothing: what its queries show is read by row number, of the feed.
 
-    Its streams have the columns that its predicates and windows read, and `QUERIES`.
+    Its streams have the columns that its predicates and windows read, and `QUERIES` where its queries have filters.
     """
 
     __slots__ = ("compared", "ordered")
@@ -31,6 +31,11 @@ class CoreQuery(Query):
     """Columns that are stored, and of which strings are interned."""
     ordered: bool
     """Whether one of its queries asks in which order results come."""
+
+    @property
+    def filtered(self) -> bool:
+        """Whether its rows have the set of queries that want them; else all do."""
+        return bool(self.filters)
 
     @property
     def read_later(self) -> frozenset[tuple[str, str]]:
@@ -66,12 +71,14 @@ def _said(expression: Expression) -> Hashable:
     return expression
 
 
-def core_of(query: Query, order: Sequence[str], ordered: bool) -> CoreQuery:
-    """The core of a query, its streams in this ``order``."""
+def core_of(query: Query, order: Sequence[str], ordered: bool, filtered: bool) -> CoreQuery:
+    """The core of a query, its streams in this ``order``; ``filtered``: not all rows are wanted by all queries."""
     read = {pair for residual in query.residuals for pair in residual.columns}
     read |= {pair for c in query.key_classes for pair in c.members.items()}
     read |= {(name, stream.time) for name, stream in query.streams.items() if stream.time is not None}
-    streams = {name: _stream(query.streams[name], [c for s, c in read if s == name]) for name in order}
+    streams = {
+        name: _stream(query.streams[name], [c for s, c in read if s == name], filtered) for name in order
+    }
     own = {field.name.lstrip("_"): getattr(query, field.name) for field in fields(Query)}
     core: Any = object.__new__(CoreQuery)
     core.__attrs_init__(
@@ -79,7 +86,7 @@ def core_of(query: Query, order: Sequence[str], ordered: bool) -> CoreQuery:
             **own,
             "streams": streams,
             "predicates": tuple(p for p in query.predicates if len(p.streams) > 1),
-            "filters": {name: wanted(name) for name in order},
+            "filters": {name: wanted(name) for name in order} if filtered else {},
             "cut": Cut(),
             "having": None,
             "changes": False,
@@ -87,18 +94,18 @@ def core_of(query: Query, order: Sequence[str], ordered: bool) -> CoreQuery:
             **dict.fromkeys(("select", "computed", "group_by", "aggregates"), ()),
         }
     )
-    residual_columns = {pair for residual in query.residuals for pair in residual.columns}
-    object.__setattr__(
-        core, "compared", frozenset({*((name, QUERIES) for name in order), *residual_columns})
-    )
+    stored = {pair for residual in query.residuals for pair in residual.columns}
+    if filtered:
+        stored |= {(name, QUERIES) for name in order}
+    object.__setattr__(core, "compared", frozenset(stored))
     object.__setattr__(core, "ordered", ordered)
     found: CoreQuery = core
     return found
 
 
-def _stream(stream: Stream, columns: Iterable[str]) -> Stream:
+def _stream(stream: Stream, columns: Iterable[str], filtered: bool) -> Stream:
     kept = {name: kind for name, kind in stream.columns.items() if name in columns}
-    return evolve(stream, columns={**kept, QUERIES: INT64}, strict=False)
+    return evolve(stream, columns={**kept, QUERIES: INT64} if filtered else kept, strict=False)
 
 
 def wanted(stream: str) -> Expression:

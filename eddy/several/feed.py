@@ -30,6 +30,27 @@ class Admitted:
     coded: dict[str, dict[str, Column]]
     """The same with strings as codes of the pool."""
     arrivals: Arrivals
+    _ascending: dict[str, bool] = field(factory=dict)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Rows of each stream."""
+        return {name: len(next(iter(columns.values()))) for name, columns in self.coded.items()}
+
+    def in_order(self, query: Query, now: int | None, streams: Iterable[str]) -> bool:
+        """Whether a query that had come to the time ``now`` finds these streams in the order that it needs."""
+        if not query.time_windows:
+            return True
+        for name in streams:
+            clock = query.streams[name].time
+            if clock is None:
+                return False
+            times = self.coded[name][clock].values
+            if name not in self._ascending:
+                self._ascending[name] = bool((times[1:] >= times[:-1]).all())
+            if not self._ascending[name] or (now is not None and query.time_of(name, times[:1])[0] < now):
+                return False
+        return True
 
 
 @define(eq=False)

@@ -1,10 +1,10 @@
 """Filters of many queries on one stream, looked up together (CACQ, section 3.1: grouped filters).
 
-Comparisons of a column with constants are put into an `Index`: the constants of all queries cut the values of the column
-into *regions*, the constants themselves and what lies between, and in one region every comparison is true or false
-throughout. So 1,000 queries that differ in a constant cost one binary search a row. What else a filter says is evaluated
-once for all queries that say it. (Departures: CACQ has an index for each operator, and tests its factors for a tuple at a
-time; here all operators share one, and the factors of a batch are combined by number.)
+Comparisons of a column with constants are put into an `Index`: the constants of all queries cut the values of the
+column into *regions*, the constants themselves and what lies between, and in one region every comparison is true or
+false throughout. So 1,000 queries that differ in a constant cost one binary search a row. What else a filter says is
+evaluated once for all queries that say it. (Departures: CACQ has an index for each operator, and tests a tuple's
+predicates at a time; here all operators share one, and what holds for a batch is combined by number.)
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from eddy.query.comparisons import Comparison, InList
 from eddy.query.expressions import Expression, Get, Literal, Reference
 from eddy.query.logic import conjuncts
-from eddy.values.types import Array, Column, ColumnType
+from eddy.values.types import Column, ColumnType
 
 FLIPPED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 """Operators, read from right to left."""

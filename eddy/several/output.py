@@ -16,8 +16,8 @@ from eddy.results.recent import RecentResults
 from eddy.results.result import Result
 from eddy.router.executor import Executor
 from eddy.several.core import QUERIES, CoreQuery
-from eddy.several.lineage import Lineage, Slots, Split
-from eddy.several.shares import CoreContents, Member, Share
+from eddy.several.lineage import Lineage, Split
+from eddy.several.shares import CoreContents, Member, Share, places_of
 from eddy.store.payload import Payload
 from eddy.store.stream import StoredStream
 from eddy.values.strings import StringPool
@@ -82,7 +82,7 @@ class SharedOutput(Output):
         return list(found)
 
     def of(self, router: Executor, ring: int, streams: Sequence[StoredStream], fetch: Fetch) -> Result:
-        def split(rows: Array) -> Split:
+        def split(rows: Array) -> Split | None:
             return self._split(rows, streams)
 
         assert self.recent is not None
@@ -98,9 +98,9 @@ class SharedOutput(Output):
         share.changes = changes
         for member in self.members.values():
             if member.groups is not None:
-                places = self._of(member, found, changes.split())
+                here = changes.places(member)
                 share.groups[member.name] = self._groups(
-                    member, found[places], signs[places], events[places], streams
+                    member, found[here], signs[here], events[here], streams
                 )
         if count:  # the next batch of the push uses the ring again
             new.rows()
@@ -112,19 +112,14 @@ class SharedOutput(Output):
             self._changes = SignedOutput(self.query, self.pool)
         return self._changes
 
-    def _split(self, rows: Array, streams: Sequence[StoredStream]) -> Split:
+    def _split(self, rows: Array, streams: Sequence[StoredStream]) -> Split | None:
+        if not self.query.filters:
+            return None
         numbers = [
             stream.payload.storage(QUERIES, np.ascontiguousarray(rows[:, i])).values
             for i, stream in enumerate(streams)
         ]
         return self.lineage.split(numbers)
-
-    def _of(self, member: Member, rows: Array, split: Split) -> Slots:
-        """The places of a query's results."""
-        places = split.of(member.slot)
-        if member.firsts is None:
-            return places
-        return places[(rows[places] >= member.firsts).all(axis=1)]
 
     def _groups(
         self, member: Member, rows: Array, signs: Array, events: Array, streams: Sequence[StoredStream]
@@ -152,7 +147,7 @@ class SharedOutput(Output):
         """A query that is new begins with its share of ``rows``, which are all live results of the core."""
         if member.groups is None:
             return
-        rows = rows[self._of(member, rows, self._split(rows, streams))]
+        rows = rows[places_of(member, rows, self._split(rows, streams))]
         n = len(rows)
         if n:
             self._groups(member, rows, np.ones(n, np.int8), np.zeros(n, np.int32), streams)

@@ -9,10 +9,12 @@ import numpy as np
 from eddy.intake.intake import Part
 from eddy.intake.lowwater_kernels import LOW, ORIGIN, TUMBLING_ROWS
 from eddy.intake.travel import WHEN
+from eddy.query.expressions import Get
 from eddy.query.windows import Tumbling
 from eddy.several.core import QUERIES, CoreQuery
 from eddy.several.feed import Feed
-from eddy.several.lineage import Lineage, Slots
+from eddy.several.grouped_filters import Slots
+from eddy.several.lineage import Lineage
 from eddy.snapshot.snapshot import live_results
 from eddy.state import EngineState
 from eddy.store.leaves import Leaves
@@ -23,7 +25,9 @@ PIECE = 1 << 16
 """Rows that are stored at a time."""
 
 
-def plant(state: EngineState, core: CoreQuery, feed: Feed, lineage: Lineage, firsts: Mapping[str, int]) -> None:
+def plant(
+    state: EngineState, core: CoreQuery, feed: Feed, lineage: Lineage, firsts: Mapping[str, int]
+) -> None:
     """Give a new state the rows of the feed from ``firsts`` on, by stream, as far as its windows hold them.
 
     Its composites are holes, as after a snapshot was loaded: to add a query is a plan change.
@@ -53,6 +57,11 @@ def plant(state: EngineState, core: CoreQuery, feed: Feed, lineage: Lineage, fir
     state.changes.resume()
 
 
+def reader(columns: Mapping[str, Column]) -> Get:
+    """What finds the columns of one stream for its filters."""
+    return lambda _, column: columns[column]
+
+
 def rows_of(feed: Feed, stream: str, rows: Slots) -> dict[str, Column]:
     """All columns of these rows of a stream, strings as text."""
     payload = feed.payload(stream)
@@ -62,13 +71,16 @@ def rows_of(feed: Feed, stream: str, rows: Slots) -> dict[str, Column]:
 
 def _part(state: EngineState, feed: Feed, lineage: Lineage, name: str, rows: Slots, gap: int) -> Part:
     """Rows of a stream as its core stores them; the first ``gap`` of them are gone, and have their numbers only."""
-    columns = rows_of(feed, name, rows)
-    numbers = lineage.numbers(name, lambda _, column: columns[column], len(rows))
-    numbers[:gap] = 0
     payload = feed.payload(name)
     wanted = [column for column in state.query.streams[name].columns if column != QUERIES]
-    coded = dict(zip(wanted, payload.storage_all(wanted, rows), strict=True))
-    part = state.intake.part(name, {**coded, QUERIES: Column(numbers)}, np.full(len(rows), -1, np.int32))
+    columns = dict(zip(wanted, payload.storage_all(wanted, rows), strict=True))
+    if state.query.filters:
+        text = rows_of(feed, name, rows)
+        columns[QUERIES] = Column(lineage.numbers(name, reader(text), len(rows)))
+    part = state.intake.part(name, columns, np.full(len(rows), -1, np.int32))
+    if gap:
+        part.kept = np.ones(len(rows), np.uint8) if part.kept is None else part.kept
+        part.kept[:gap] = 0
     if state.query.in_order:  # before all events that are still to come, in the order of the feed
         part.columns[WHEN] = Column(payload.storage(WHEN, rows).values - feed.events + state.events)
     return part
@@ -83,7 +95,9 @@ def _move_windows(
     lowwater.table[ORIGIN] = begin
     for number, name in enumerate(core.names):
         window = core.streams[name].window
-        if isinstance(window, Tumbling) and window.rows is not None:  # panes begin at multiples of their length
+        if (
+            isinstance(window, Tumbling) and window.rows is not None
+        ):  # panes begin at multiples of their length
             assert lowwater.table[0, number] == TUMBLING_ROWS
             lowwater.table[LOW, number] = begin[number] // window.rows * window.rows
     counts = [nexts[name] - firsts[name] for name in core.names]

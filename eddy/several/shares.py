@@ -34,8 +34,26 @@ class Member:
     """Of a query that aggregates."""
     firsts: Array | None = None
     """The first row of each stream of the core that counts for it; None: all do."""
-    results: int = 0
-    """Rows of the results that were read, or given as changes of groups."""
+
+    @property
+    def in_place(self) -> bool:
+        """Whether its streams are in the order of the core."""
+        return bool((self.order == np.arange(len(self.order))).all())
+
+
+Places = Array | slice
+"""Where some results are among others."""
+
+
+def places_of(member: Member, rows: Array, split: Split | None) -> Places:
+    """Which of these results of a core are a query's; ``split`` tells whose they are, None: everybody's."""
+    if member.firsts is None:
+        return slice(None) if split is None else split.of(member.slot)
+    young: Array = np.asarray((rows >= member.firsts).all(axis=1))
+    if split is None:
+        return np.flatnonzero(young)
+    here = split.of(member.slot)
+    return here[young[here]]
 
 
 class CoreContents(Contents):
@@ -51,40 +69,44 @@ class CoreContents(Contents):
         rows: Callable[[], Array],
         fetch: Fetch,
         shown: Sequence[Place],
-        split: Callable[[Array], Split],
+        split: Callable[[Array], Split | None],
         sign: Callable[[], Array] | None = None,
     ) -> None:
         super().__init__(core, count, rows, fetch, sign)
         self._shown, self._make = shown, split
         self._split: Split | None = None
+        self._was_split = False
 
-    def split(self) -> Split:
-        """Which results are whose."""
-        if self._split is None:
-            self._split = self._make(self._own_rows())
+    def split(self) -> Split | None:
+        """Which results are whose; None: all are everybody's."""
+        if not self._was_split:
+            self._split, self._was_split = self._make(self._own_rows()), True
         return self._split
+
+    def places(self, member: Member) -> Places:
+        """Where the results of a query are, ascending."""
+        return places_of(member, self._own_rows(), self.split())
 
     def materialise(self) -> None:
         if self.fetch is None:
             return
         self.split()
-        self.sign()
+        if self.sign_fn is not None:
+            self.sign()
         self.read(self._shown)
         self.rows_fn = self.sign_fn = self.fetch = None
 
     def of(self, member: Member, recent: RecentResults) -> Contents:
         """Those of one query, which show what it selects."""
-        places, rows = self.split().of(member.slot), self._own_rows()
-        rows = rows[places]
-        if member.firsts is not None:
-            here = np.flatnonzero((rows >= member.firsts).all(axis=1))
-            places, rows = places[here], rows[here]
-        own = np.ascontiguousarray(rows[:, member.order])
+        here = self.places(member)
+        rows = self._own_rows()[here]
+        own = rows if member.in_place else np.ascontiguousarray(rows[:, member.order])
         found = Contents(member.query, len(own), None, self.fetch)
         found.give_rows(own)
-        found.known_sign = self.sign()[places]
+        if self.sign_fn is not None or self.known_sign is not None:
+            found.known_sign = self.sign()[here]
         if self.fetch is None:
-            columns = {place: column.take(places) for place, column in self.columns.items()}
+            columns = {place: column.take(here) for place, column in self.columns.items()}
             found.columns.update(columns)
             found.fetch = _all_here
             found.materialise()

@@ -1,4 +1,4 @@
-"""Random queries over four streams, which come and go in one engine; each beside an engine of its own, as its oracle."""
+"""Random queries over four streams, which come and go in one engine, each beside its oracle: an engine of its own."""
 
 from __future__ import annotations
 
@@ -182,7 +182,9 @@ class World:
             stream = pick.choice(streams) if several or not rows else next(iter(rows))
             rows.setdefault(stream, []).append(self.row(stream))
             self.now += several  # ties are in the order of declaration, which differs between queries
-        order = sorted(((row["ts"], stream, row) for stream, of in rows.items() for row in of), key=lambda t: t[0])
+        order = sorted(
+            ((row["ts"], stream, row) for stream, of in rows.items() for row in of), key=lambda t: t[0]
+        )
         self.log += [(stream, row) for _, stream, row in order]
         for stream, of in rows.items():
             self.counts[stream] += len(of)

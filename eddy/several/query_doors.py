@@ -1,0 +1,140 @@
+"""What is asked of one of several queries, or of each: plans, statistics, tables, reasons."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from eddy.engine.eddy import Eddy, EngineOver
+from eddy.errors import EddyError
+from eddy.inspect.explanation import Explanation
+from eddy.results.result import Result
+from eddy.several.registry import Registry
+from eddy.several.shared_group import SharedGroup
+from eddy.statistics import Statistics
+from eddy.steering.decisions import Decision
+
+
+class QueryDoors(Eddy):
+    """The doors of `SharedEddy` that lead to the engine of a query."""
+
+    _registry: Registry
+
+    # -- plans -------------------------------------------------------------------------------------------------------
+
+    @property
+    def plan(self) -> Any:
+        """The plan of each query."""
+        return {name: group.engine.plan for name, group in self._registry.of.items()}
+
+    def migrate(self, plan: str, query: str | None = None) -> None:
+        """Change the plan of a query now, and that of all that have its core."""
+        self._engine(query, "migrate(plan, query=...)").migrate(plan)
+
+    def pin(self, part: str, query: str | None = None) -> None:
+        """Keep a sub-plan of a query, and of all that have its core."""
+        self._engine(query, "pin(part, query=...)").pin(part)
+
+    def unpin(self, part: str | None = None, query: str | None = None) -> None:
+        """Forget a pin of a query; without a name, all of them."""
+        self._engine(query, "unpin(part, query=...)").unpin(part)
+
+    @property
+    def pinned(self) -> Any:
+        """The sub-plans that are kept, by query."""
+        return {name: group.engine.pinned for name, group in self._registry.of.items()}
+
+    def freeze(self, query: str | None = None) -> None:
+        """Ask the routing policy no more about the plan of a query, or of all."""
+        for engine in self._engines(query):
+            engine.freeze()
+
+    def thaw(self, query: str | None = None) -> None:
+        """Let the routing policy decide again."""
+        for engine in self._engines(query):
+            engine.thaw()
+
+    @property
+    def frozen(self) -> Any:
+        """Whether the routing policy is kept from deciding, by query."""
+        return {name: group.engine.frozen for name, group in self._registry.of.items()}
+
+    @property
+    def decisions(self) -> Any:
+        """What the routing policy has decided, by query."""
+        return {name: self.decisions_of(name) for name in self._registry.queries}
+
+    def decisions_of(self, query: str) -> tuple[Decision, ...]:
+        """What the routing policy has decided about the plan of a query, oldest first."""
+        return self._registry.group(query).engine.decisions
+
+    @property
+    def memory(self) -> int | None:
+        """The memory budget in bytes, if there is one."""
+        return self._registry.groups[0].engine.memory if self._registry.groups else None
+
+    def _engine(self, query: str | None, call: str) -> EngineOver:
+        """The engine of a query, which may be left out where there is one."""
+        if query is None and len(self._registry.queries) == 1:
+            (query,) = self._registry.queries
+        if query is None:
+            raise EddyError(
+                f"say which query is meant: {call}; there are {', '.join(self._registry.queries)}"
+            )
+        return self._registry.group(query).engine
+
+    def _engines(self, query: str | None) -> list[EngineOver]:
+        return (
+            [group.engine for group in self._registry.groups]
+            if query is None
+            else [self._registry.group(query).engine]
+        )
+
+    # -- what goes on --------------------------------------------------------------------------------------------------
+
+    def statistics(self, query: str | None = None) -> Any:
+        """Counts and sizes of the engine that runs a query, with all that have its core; of all queries by name."""
+        if query is not None:
+            found: Statistics = self._registry.group(query).engine.statistics()
+            return found
+        return {name: group.engine.statistics() for name, group in self._registry.of.items()}
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that it holds: rows and strings, which all queries share, and the state of every core."""
+        return self._registry.nbytes
+
+    def explain(self, query: str | None = None, *, analyze: bool = False) -> str:
+        """Which queries share a plan, and for each plan what `Eddy.explain` says; of one query, or of all."""
+        groups = self._registry.groups if query is None else [self._registry.group(query)]
+        texts = []
+        for group in groups:
+            many = len(group.names)
+            who = f"{', '.join(group.names)}: {'one query' if many == 1 else f'{many} queries, one core'}"
+            texts.append(f"{who}\n{group.engine.explain(analyze=analyze)}")
+        return "\n\n".join(texts)
+
+    def table(self, query: str | None = None) -> Result:
+        """The groups of a query that aggregates, as they are now."""
+        self._engine(query, "table(query=...)")
+        name = query if query is not None else next(iter(self._registry.queries))
+        group = self._registry.group(name)
+        if not self._registry.queries[name].grouped:
+            raise EddyError(f"table() shows the groups of an aggregate, and {name} has none")
+        if isinstance(group, SharedGroup):
+            groups = group.members[name].groups
+            assert groups is not None
+            return self._registry.access.ask(groups.table)
+        return group.engine.table()
+
+    def why_not(self, /, query: str | None = None, **rows: int) -> Explanation:  # type: ignore[override]
+        """Why these rows, one of each stream by number, gave a query no result."""
+        engine = self._engine(query, "why_not(query=..., A=12)")
+        name = query if query is not None else next(iter(self._registry.queries))
+        group = self._registry.group(name)
+        if isinstance(group, SharedGroup):
+            return group.why_not(name, rows)
+        return engine.why_not(**rows)
+
+    def why(self, /, query: str | None = None, **rows: int) -> Explanation:  # type: ignore[override]
+        """When these rows gave a query a result, and under which plan; else why not."""
+        return self.why_not(query, **rows)

@@ -1,0 +1,208 @@
+"""The queries of an engine, and who runs each: they come, go, and are given the rows of every push."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+from eddy.access import Access
+from eddy.engine.build import House
+from eddy.engine.options import checked
+from eddy.errors import EddyError, StateError
+from eddy.query.query import Query
+from eddy.results.result import Result
+from eddy.several.core import is_shareable, signature
+from eddy.several.feed import Feed
+from eddy.several.group import Group, Makers
+from eddy.several.own_group import OwnGroup
+from eddy.several.shared_group import Opening, SharedGroup
+from eddy.several.shares import Results
+from eddy.several.waiting import Waiting
+from eddy.shown import shown
+
+
+class Registry:
+    """All queries, in groups; for who has entered the engine."""
+
+    def __init__(self, options: Mapping[str, Any], order: tuple[Any, Any, Any, Any]) -> None:
+        """``options``: those of every group's engine; ``order``: lateness, late, idle and clock."""
+        self.options = options
+        self.access, self.feed = Access(), Feed()
+        self.waiting = Waiting(self.feed, *order)
+        self.groups: list[Group] = []
+        self.of: dict[str, Group] = {}
+        self.queries: dict[str, Query] = {}
+        self._house = House(self.access)
+        self._filtered: set[Any] = set()
+        """Cores that are going to have filters, once the first queries are added."""
+
+    # -- queries come and go -----------------------------------------------------------------------------------------
+
+    def begin(self, queries: Mapping[str, Query], plans: Mapping[str, str | None]) -> None:
+        """Add the first queries."""
+        some = [one for one in queries.values() if isinstance(one, Query) and one.filters]
+        self._filtered = {signature(one) for one in some if is_shareable(one)}
+        for name, query in queries.items():
+            self.add(name, self.check(name, query, plans.get(name)), plans.get(name), False)
+        self._filtered.clear()
+
+    def check(self, name: object, query: Any, plan: str | None) -> Query:
+        """Refuse what cannot be added; returns the query as it is run."""
+        if not isinstance(name, str) or not name:
+            raise EddyError(f"a query has a name, which is a text, not {shown(name)}")
+        if name in self.queries:
+            raise EddyError(
+                f"there is a query {name!r} already: drop it first, or give this one another name"
+            )
+        options = checked(query, plan, **self.options)
+        if options.migration.holds:
+            raise EddyError('several queries take no technique that holds results back: use order="max"')
+        self.feed.check(name, options.query)
+        return options.query
+
+    def add(self, name: str, query: Query, plan: str | None, history: bool) -> None:
+        """One more query, which was checked."""
+        firsts = self._live(query) if history else {}
+        before = dict(self.feed.streams)
+        try:
+            self.feed.declare(query)
+            self.waiting.declare()
+            firsts = {s: firsts.get(s, self.feed.payload(s).next_row) for s in query.streams}
+            group = self._group_for(name, query, plan, history, firsts)
+        except BaseException:
+            self.feed.restore(before)
+            raise
+        if group not in self.groups:
+            self.groups.append(group)
+        self.of[name], self.queries[name] = group, query
+
+    def _group_for(
+        self, name: str, query: Query, plan: str | None, history: bool, firsts: dict[str, int]
+    ) -> Group:
+        """The group that has taken a query in: that of its core, or one of its own."""
+        if not is_shareable(query):
+            own = OwnGroup(name, query, plan, self.options, self._house)
+            own.state.beside = partial(self._beside, own)
+            own.begin(self.feed, firsts)
+            return own
+        said = signature(query)
+        for group in self.groups:
+            if isinstance(group, SharedGroup) and group.said == said:
+                parsed = None if plan is None else group.state.factory.parse(plan)
+                if parsed is not None:
+                    group.state.steering.check(parsed)
+                group.add(name, query, history)
+                if parsed is not None:
+                    self._with_state(partial(group.state.steering.change, parsed))
+                return group
+        opening = Opening(self.feed, self._house, self.options, plan)
+        fresh = SharedGroup(opening, query, said, bool(query.filters) or said in self._filtered)
+        fresh.state.beside = partial(self._beside, fresh)
+        fresh.add_first(name, query, firsts)
+        return fresh
+
+    def drop(self, name: str) -> None:
+        """A query goes, and what only it used."""
+        group = self.group(name)
+        if isinstance(group, SharedGroup):
+            group.drop(name)
+        else:
+            group.state.recent.seal()
+        if isinstance(group, OwnGroup) or not group.names:
+            self.groups.remove(group)
+        del self.of[name], self.queries[name]
+        self._forget()
+
+    def group(self, name: object) -> Group:
+        """Who runs a query."""
+        found = self.of.get(name) if isinstance(name, str) else None
+        if found is None:
+            known = ", ".join(self.queries) or "none"
+            raise EddyError(f"there is no query {shown(name)}; the queries are: {known}")
+        return found
+
+    def _live(self, query: Query) -> dict[str, int]:
+        """For each stream of a query that some window holds rows of, the first of these."""
+        found: dict[str, int] = {}
+        for group in self.groups:
+            for stream, low in group.live().items():
+                if stream in query.streams:
+                    found[stream] = min(low, found.get(stream, low))
+        return found
+
+    # -- rows ----------------------------------------------------------------------------------------------------------
+
+    def take(self, batches: Mapping[str, Any]) -> list[Makers]:
+        """Take rows in that are in order: all groups admit them before one changes."""
+        for group in self.groups:
+            group.state.faults.tell()
+        self.feed.sweep(self._codes())
+        admitted = self.feed.admit(batches)
+        arrivals = [(group, group.admit(admitted)) for group in self.groups]
+        taking = [(group, found) for group, found in arrivals if found is not None]
+        for group, _ in taking:
+            self._with_state(group.state.steering.decide)
+        self._forget()
+        self.feed.take(admitted)
+        return [group.take(found) for group, found in taking]
+
+    def _with_state(self, work: Callable[[], None]) -> None:
+        self.access.take()
+        try:
+            work()
+        finally:
+            self.access.give()
+
+    def _codes(self) -> Iterator[Any]:
+        for group in self.groups:
+            if isinstance(group, SharedGroup):
+                yield from group.codes_in_use()
+
+    def _forget(self) -> None:
+        """Let go of rows that no query needs any more."""
+        lows: dict[str, int] = {}
+        for group in self.groups:
+            for stream, low in group.lows().items():
+                lows[stream] = min(low, lows.get(stream, low))
+        self.feed.retain(lows)
+
+    def results(self, parts: list[Makers]) -> Results:
+        """What was given, by query; nothing for those that no part names."""
+        found: dict[str, list[Callable[[], Result]]] = {name: [] for name in self.queries}
+        for part in parts:
+            for name, maker in part.items():
+                found[name].append(maker)
+        return Results(
+            {name: _joined(makers, partial(self._nothing, name)) for name, makers in found.items()}
+        )
+
+    def _nothing(self, name: str) -> Result:
+        group = self.of.get(name)
+        if isinstance(group, SharedGroup):
+            return group.nothing(group.members[name])
+        if group is None:
+            raise StateError(f"the query {name!r} was dropped before anybody read its results")
+        return group.state.output.nothing(group.state.fetch)
+
+    def close(self) -> None:
+        """Let go of all queries and rows."""
+        self.groups, self.of, self.queries, self.feed = [], {}, {}, Feed()
+
+    # -- sizes ---------------------------------------------------------------------------------------------------------
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all rows and strings, and of the state of every group."""
+        return self.feed.nbytes + sum(group.nbytes for group in self.groups) + self.waiting.nbytes
+
+    def _beside(self, group: Group) -> int:
+        """Bytes that are held beside a group."""
+        return self.nbytes - group.nbytes
+
+
+def _joined(makers: list[Callable[[], Result]], nothing: Callable[[], Result]) -> Callable[[], Result]:
+    """What finds the results of a query of which there are several parts, one, or none."""
+    if len(makers) < 2:
+        return makers[0] if makers else nothing
+    return lambda: Result.concat([maker() for maker in makers])
