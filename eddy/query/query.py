@@ -40,7 +40,7 @@ from eddy.query.shown import parse_shown
 from eddy.query.sorting import Cut, parse_cut
 from eddy.query.stream import Stream
 from eddy.query.text import text_of
-from eddy.query.windows import Range, Unbounded, Width, length, uses_time
+from eddy.query.windows import Range, Tumbling, Unbounded, Width, length, uses_time
 from eddy.shown import html_table, shown
 from eddy.values.types import BOOL, Array, ColumnType
 
@@ -288,9 +288,12 @@ class Query:
         for name, window in self.allowed.items():
             assert self._clock is not None
             if is_shorter(self.streams[name], name, window, self._clock):
+                why = "is shorter than the predicates allow: results whose rows are further apart"
+                if isinstance(self.streams[name].window, Tumbling):
+                    why = "begins anew with each pane: results that the predicates allow of rows in two panes"
                 warnings.warn(
-                    f"the window of {name}, {self.streams[name].window!r}, is shorter than the predicates allow: "
-                    f"results whose rows are further apart are lost. {window!r}, or no window at all, loses none",
+                    f"the window of {name}, {self.streams[name].window!r}, {why} are lost. {window!r}, or no window at "
+                    "all, loses none",
                     LossyWindow,
                     stacklevel=_outside(),
                 )

@@ -19,7 +19,7 @@ from eddy.query.clock import Clock
 from eddy.query.expressions import Expression, Reference
 from eddy.query.logic import conjuncts
 from eddy.query.stream import Stream
-from eddy.query.windows import Range, Sliding, Unbounded
+from eddy.query.windows import Range, Sliding, Tumbling, Unbounded
 from eddy.values.durations import duration_text
 from eddy.values.types import UNITS
 
@@ -89,7 +89,10 @@ def windows_of_all(
 
 
 def is_shorter(stream: Stream, name: str, allowed: Range, clock: Clock) -> bool:
-    """Whether a declared range is shorter than the one that loses nothing."""
+    """Whether a declared window of time is shorter than the one that loses nothing; one of panes is, since there are
+    times at which it has just begun."""
+    if isinstance(stream.window, Tumbling) and stream.window.time is not None:
+        return clock.width(name, allowed.width, allowed, False) > 0
     if not isinstance(stream.window, (Range, Sliding)):
         return False
     own, other = (clock.width(name, window.width, window, False) for window in (stream.window, allowed))

@@ -97,6 +97,24 @@ def test_a_window_that_loses_results_is_warned_of():
         eddy.Query({"A": stream(eddy.Range(10)), "B": stream(eddy.Range(2))}, where=where)
         eddy.Query({"A": stream(eddy.Rows(1)), "B": stream(eddy.Tumbling(time=3))}, where=where)
         eddy.Query({"A": stream(eddy.Range(1)), "B": stream(eddy.Range(1))}, where="A.k = B.k")
+        eddy.Query({"A": stream(eddy.Tumbling(rows=3)), "B": stream()}, where=where)
+        eddy.Query({"A": stream(eddy.Tumbling(time=9)), "B": stream()}, where=["A.k = B.k", "A.ts = B.ts"])
+
+
+def test_panes_lose_results_wherever_rows_may_be_apart():
+    """However wide a pane is: a row at its end meets none of the next one. A window that slides loses none."""
+    where = ["A.k = B.k", "B.ts BETWEEN A.ts AND A.ts + 10"]
+    with pytest.warns(
+        eddy.LossyWindow, match=r"window of A, Tumbling\(time=50\), begins anew .* Range\(10\), or no"
+    ):
+        lossy = eddy.Query({"A": stream(eddy.Tumbling(time=50)), "B": stream()}, where=where)
+    whole = eddy.Query({"A": stream(eddy.Sliding(10, every=50)), "B": stream()}, where=where)
+    found = []
+    for query in (lossy, whole):
+        engine = eddy.Eddy(query)
+        engine.push("A", {"ts": [49], "k": [1]})
+        found.append(len(engine.push("B", {"ts": [50], "k": [1]})))
+    assert found == [0, 1]
 
 
 def test_what_is_withdrawn_is_not_withdrawn_for_that():
