@@ -6,9 +6,9 @@ from benchmarks import table, tpch
 from tests.sql.tpch import QUERIES, tables
 
 
-@pytest.mark.parametrize("number", [1, 5, 14])
+@pytest.mark.parametrize("number", [1, 5, 14, 4, 16, 21])
 def test_both_find_the_same(number, monkeypatch):
-    """After each push of lineitems; `measure` compares what both have in the end."""
+    """After each push of lineitems, or of sales where there are none; `measure` compares what both have in the end."""
     monkeypatch.setattr(tpch, "BATCH", 50)
     ours, theirs = tpch.measure(number, tables(1), 3)
     assert len(ours) == len(theirs) == 3

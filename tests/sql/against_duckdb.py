@@ -49,7 +49,11 @@ def expected(statement: str, tables: dict[str, pa.Table]) -> Counter[tuple[objec
 
 
 def found(
-    statement: str, tables: dict[str, pa.Table], seed: int = 0, signed: bool = False
+    statement: str,
+    tables: dict[str, pa.Table],
+    seed: int = 0,
+    signed: bool = False,
+    first: tuple[str, ...] = (),
 ) -> Counter[tuple[object, ...]]:
     """What an engine has found after rows have come in pieces, whose columns add up to what stands."""
     pick = random.Random(seed)
@@ -63,7 +67,7 @@ def found(
     total: Counter[tuple[object, ...]] = Counter()
     if query.grouped:
         total += rows_of(engine.table().to_arrow())
-    results = (engine.push(name, piece) for name, piece in pieces(tables, pick))
+    results = (engine.push(name, piece) for name, piece in pieces(tables, pick, first))
     for result in itertools.chain(results, [] if query.grouped else map(eddy.Eddy.close, [engine])):
         if query.grouped:
             total = rows_of(engine.table().to_arrow())
@@ -75,8 +79,15 @@ def found(
     return +total
 
 
-def pieces(tables: dict[str, pa.Table], pick: random.Random) -> list[tuple[str, pa.Table]]:
-    """The rows of all tables in parts, in any order of the tables."""
+def pieces(
+    tables: dict[str, pa.Table], pick: random.Random, first: tuple[str, ...] = ()
+) -> list[tuple[str, pa.Table]]:
+    """The rows of all tables in parts, in any order of the tables but for those that come first."""
+    if first:
+        early, late = (
+            {n: t for n, t in tables.items() if (n in first) == is_first} for is_first in (True, False)
+        )
+        return pieces(early, pick) + pieces(late, pick)
     left = {name: 0 for name, table in tables.items() if len(table)}
     parts = []
     while left:
@@ -106,6 +117,6 @@ def made(seed: int) -> tuple[Statement, dict[str, pa.Table]]:
 def compare(seed: int) -> str:
     """One random statement; returns it. AssertionError where the two differ."""
     statement, tables = made(seed)
-    ours = found(statement.text, tables, seed, statement.signed)
+    ours = found(statement.text, tables, seed, statement.signed, statement.first)
     assert ours == expected(statement.duckdb, tables), statement.text
     return statement.text

@@ -26,6 +26,8 @@ class Statement:
     fed: tuple[str, ...]
     signed: bool = False
     """Whether an engine takes results back until all rows are there."""
+    first: tuple[str, ...] = ()
+    """Tables of which all rows come before those of others."""
 
 
 class Generator:
@@ -124,7 +126,7 @@ class Generator:
             return f"{of.before}{select} FROM {tables}{where}{behind}"
 
         other = text(of.duckdb, of.duckdb_conditions or of.conditions)
-        return Statement(text(of.text, of.conditions), other, tuple(of.fed), of.signed)
+        return Statement(text(of.text, of.conditions), other, tuple(of.fed), of.signed, of.first)
 
     def aggregate(self) -> str:
         """An aggregate of an expression."""

@@ -31,11 +31,9 @@ ENABLED = (
     "not exists",
     "in",
     "not in",
+    "asof",
 )
 """The kinds that statements have."""
-LATER = ("asof",)
-"""The kinds that are written below and not compared: what an as-of join finds goes by the order in which rows come,
-and DuckDB knows of none. (`tests/attachments` compares it with the oracle.)"""
 
 
 @frozen
@@ -57,6 +55,8 @@ class Source:
     """Whether WHERE needs no condition between the tables."""
     signed: bool = False
     """Whether an engine takes results back until all rows are there."""
+    first: tuple[str, ...] = ()
+    """Tables of which all rows come before those of others."""
 
     @duckdb.default
     def _same(self) -> str:
@@ -172,9 +172,13 @@ def _half(made: Generator, names: list[str], kind: str) -> Source:
 
 
 def _asof(made: Generator, names: list[str], kind: str) -> Source:
+    """What it finds goes by the order in which rows come, of which DuckDB knows none: to it, all rows are there."""
+    pick = made.random
     one, other = names[:2]
-    text = f"{one} ASOF JOIN {other} ON {one}.i = {other}.i AND {one}.at >= {other}.at"
-    return Source(text, (one, other), (one, other), connected=True)
+    key = f"{_key(made, one, other)} AND " if pick.random() < 0.8 else ""
+    nearest = pick.choice([f"{one}.at >= {other}.at", f"{other}.at <= {one}.at", f"{one}.at > {other}.at"])
+    text = f"{one} {pick.choice(['ASOF', 'ASOF LEFT'])} JOIN {other} ON {key}{nearest}"
+    return Source(text, (one, other), (one, other), connected=True, first=(other,))
 
 
 def _exists(made: Generator, names: list[str], kind: str) -> Source:
