@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from eddy.page.watching import Watching
 
 
+SEVERAL = "this engine has one query, without a name: queries come and go in eddy.Eddy({'name': query, ...})"
+
+
 class Eddy:
     """Runs a query - a join, a set difference, aggregates over them - under a plan that may change at any moment.
 
@@ -246,6 +249,21 @@ class Eddy:
             self.close()
         else:
             self._end()
+
+    # -- queries ---------------------------------------------------------------------------------------------------
+
+    @property
+    def queries(self) -> dict[str, Query]:
+        """The queries of an engine of several, by name: see `SharedEddy`. One that has no name is not among them."""
+        return {}
+
+    def add(self, name: str, query: Query, plan: str | None = None, *, history: bool = True) -> None:
+        """One more query, in an engine of several: see `SharedEddy`."""
+        raise EddyError(SEVERAL)
+
+    def drop(self, name: str) -> None:
+        """A query less, in an engine of several: see `SharedEddy`."""
+        raise EddyError(SEVERAL)
 
     # -- plans -----------------------------------------------------------------------------------------------------
 

@@ -91,7 +91,8 @@ class Index:
         """In which region each value lies: 2i + 1 is that of constant i, 2i what is between it and the one before."""
         found: Slots
         if self.kind.kind == "string":
-            places = pc.index_in(column.values, value_set=self._values).cast(pa.int64())
+            text = column.values if column.values.type == pa.string() else column.values.cast(pa.string())
+            places = pc.index_in(text, value_set=self._values).cast(pa.int64())
             found = np.asarray(pc.add(pc.multiply(places, 2), 1).fill_null(0))
         else:
             values = column.values.astype(self._dtype, copy=False)

@@ -32,6 +32,18 @@ class Split:
             return parts[0]
         return np.sort(np.concatenate([np.empty(0, np.int64), *parts]))
 
+    def of_all(self, queries: Slots) -> tuple[Slots, Slots]:
+        """Of some queries, ascending, the places of all results: the query of each, and the place."""
+        here = np.isin(self._queries, queries)
+        owners, kinds = self._queries[here], self._kinds[here]
+        starts, counts = self._starts[kinds], self._stops[kinds] - self._starts[kinds]
+        firsts = np.cumsum(counts) - counts
+        inside = np.arange(int(counts.sum())) - np.repeat(firsts, counts)
+        places = self._order[np.repeat(starts, counts) + inside]
+        owners = np.repeat(owners, counts)
+        order = np.lexsort((places, owners))
+        return owners[order], places[order]
+
 
 class Lineage:
     """The filters of the queries of a core, and the sets of queries that its rows are wanted by.

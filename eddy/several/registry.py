@@ -16,8 +16,8 @@ from eddy.several.core import is_shareable, signature
 from eddy.several.feed import Feed
 from eddy.several.group import Group, Makers
 from eddy.several.own_group import OwnGroup
+from eddy.several.results import Results
 from eddy.several.shared_group import Opening, SharedGroup
-from eddy.several.shares import Results
 from eddy.several.waiting import Waiting
 from eddy.shown import shown
 

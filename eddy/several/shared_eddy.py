@@ -19,7 +19,7 @@ from eddy.several.group import Makers
 from eddy.several.own_group import OwnGroup
 from eddy.several.query_doors import QueryDoors
 from eddy.several.registry import Registry
-from eddy.several.shares import Results
+from eddy.several.results import Results
 from eddy.shown import kind_of
 from policies import Feedback, Migration, Routing
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from eddy.several.group import Batches, Group, Makers
 from eddy.several.lineage import Lineage
 from eddy.several.output import SharedOutput
 from eddy.several.planting import plant, reader, rows_of
-from eddy.several.shares import Member, Share
+from eddy.several.shares import Member, Part
 from eddy.snapshot.snapshot import live_results
 from eddy.state import EngineState, Options
 from eddy.values.types import Column
@@ -202,7 +202,10 @@ class SharedGroup(Group):
 
     def given(self, result: Any) -> Makers:
         shares, self.output.collected = self.output.collected, []
-        return {name: _maker(shares, member, self) for name, member in self.members.items()}
+        return {
+            name: Part(member, shares, self._house.access, self.nothing)
+            for name, member in self.members.items()
+        }
 
     def nothing(self, member: Member) -> Result:
         """No result."""
@@ -233,17 +236,3 @@ class SharedGroup(Group):
 
 def _plain(query: Query, group: SharedGroup) -> Any:
     return Output(query, group.output.pool)
-
-
-def _maker(shares: list[Share], member: Member, group: SharedGroup) -> Callable[[], Result]:
-    def made() -> Result:
-        def read() -> Result:
-            parts = [share.of(member) for share in shares]
-            if not parts:
-                return group.nothing(member)
-            return parts[0] if len(parts) == 1 else Result.concat(parts)
-
-        found: Result = group.state.access.read(read)
-        return found
-
-    return made

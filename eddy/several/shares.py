@@ -1,12 +1,12 @@
-"""The results of a push by query. They are split, and their values read, when somebody asks for them."""
+"""The results of a batch by query. They are split, and their values read, when somebody asks for them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from attrs import define, field
+from attrs import define, field, frozen
 
 from eddy.access import Access
 from eddy.query.query import Query
@@ -15,7 +15,6 @@ from eddy.results.output import GroupedOutput
 from eddy.results.recent import RecentResults
 from eddy.results.result import Result
 from eddy.several.lineage import Split
-from eddy.shown import html_table
 from eddy.values.types import Array
 
 
@@ -98,7 +97,13 @@ class CoreContents(Contents):
 
     def of(self, member: Member, recent: RecentResults) -> Contents:
         """Those of one query, which show what it selects."""
-        here = self.places(member)
+        found = self.some_of(member, self.places(member))
+        if self.fetch is not None:
+            recent.derive(found, self)
+        return found
+
+    def some_of(self, member: Member, here: Places) -> Contents:
+        """The results at some places, as a query shows them."""
         rows = self._own_rows()[here]
         own = rows if member.in_place else np.ascontiguousarray(rows[:, member.order])
         found = Contents(member.query, len(own), None, self.fetch)
@@ -106,12 +111,9 @@ class CoreContents(Contents):
         if self.sign_fn is not None or self.known_sign is not None:
             found.known_sign = self.sign()[here]
         if self.fetch is None:
-            columns = {place: column.take(here) for place, column in self.columns.items()}
-            found.columns.update(columns)
+            found.columns.update((place, column.take(here)) for place, column in self.columns.items())
             found.fetch = _all_here
             found.materialise()
-        else:
-            recent.derive(found, self)
         return found
 
 
@@ -142,35 +144,22 @@ class Share:
         return result
 
 
-class Results(Mapping[str, Result]):
-    """What a push has brought, by the names of the queries. A query's part is found when it is asked for."""
+@frozen(eq=False)
+class Part:
+    """What a push has brought to a query of a core, once it is asked for."""
 
-    def __init__(self, makers: Mapping[str, Callable[[], Result]]) -> None:
-        self._makers = dict(makers)
-        self._made: dict[str, Result] = {}
+    member: Member
+    shares: list[Share]
+    """Of the push, batch by batch; the same list for all queries of the core."""
+    access: Access
+    nothing: Callable[[Member], Result]
 
-    def __getitem__(self, name: str) -> Result:
-        if name not in self._made:
-            self._made[name] = self._makers[name]()
-        return self._made[name]
+    def __call__(self) -> Result:
+        found: Result = self.access.read(self._read)
+        return found
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._makers)
-
-    def __len__(self) -> int:
-        return len(self._makers)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._makers
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """How many rows there are for each query."""
-        return {name: len(result) for name, result in self.items()}
-
-    def __repr__(self) -> str:
-        counts = ", ".join(f"{name}: {count}" for name, count in self.counts.items())
-        return f"<Results {counts}>"
-
-    def _repr_html_(self) -> str:
-        return html_table(("query", "rows"), [(name, f"{count:,}") for name, count in self.counts.items()])
+    def _read(self) -> Result:
+        parts = [share.of(self.member) for share in self.shares]
+        if not parts:
+            return self.nothing(self.member)
+        return parts[0] if len(parts) == 1 else Result.concat(parts)

@@ -1,0 +1,23 @@
+"""Random sets of queries, added and dropped at random moments, with plan changes, techniques and windows of each."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.several.worlds import check
+from tests.strategies import Drawn, Pick
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.data())
+def test_each_query_gives_what_it_gives_alone(data):
+    """Whatever runs beside a query, and whenever it came, its results are those of an engine of its own."""
+    check(Drawn(data.draw))
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_each_query_gives_what_it_gives_alone_by_seed(seed):
+    """The same for worlds that are made by a generator, and are larger."""
+    check(Pick(seed), 24)
