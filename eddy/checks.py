@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from importlib.util import find_spec
 from typing import TypeVar
 
 from eddy.errors import EddyError
@@ -78,3 +79,18 @@ def _bytes(value: object) -> int:
 
 
 MEMORY = Rule("a number of bytes, or a text such as '512 MB'", lambda value: _bytes(value) >= 1, _bytes)
+
+
+def present(name: str) -> bool:
+    """Whether a module can be imported; it may be one within another."""
+    try:
+        return find_spec(name) is not None
+    except ModuleNotFoundError:  # of what it is within
+        return False
+
+
+def require(what: object, needs: tuple[str, ...], extra: str) -> None:
+    """EddyError, with the command that installs them, if one of these modules is missing."""
+    missing = [name for name in needs if not present(name)]
+    if missing:
+        raise EddyError(f"{what} needs {', '.join(missing)}: pip install 'eddy-stairs[{extra}]'")

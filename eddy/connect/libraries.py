@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 from attrs import frozen
 
-from eddy.errors import EddyError
+from eddy.checks import present, require
 
 
 @frozen
@@ -31,18 +30,3 @@ class Kind:
         """Our module; EddyError if something that it needs is missing."""
         require(what, self.needs, self.extra)
         return import_module(self.module)
-
-
-def present(name: str) -> bool:
-    """Whether a module can be imported; it may be one within another."""
-    try:
-        return find_spec(name) is not None
-    except ModuleNotFoundError:  # of what it is within
-        return False
-
-
-def require(what: object, needs: tuple[str, ...], extra: str) -> None:
-    """EddyError, with the command that installs them, if one of these modules is missing."""
-    missing = [name for name in needs if not present(name)]
-    if missing:
-        raise EddyError(f"{what} needs {', '.join(missing)}: pip install 'eddy-stairs[{extra}]'")

@@ -9,7 +9,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
-from eddy.connect.libraries import require
+from eddy.checks import require
 from eddy.errors import EddyError
 from eddy.page.html import page, policy
 from eddy.page.plain import as_json

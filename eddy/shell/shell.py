@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 
-from eddy.connect.libraries import require
+from eddy.checks import require
 from eddy.errors import EddyError
 from eddy.shell.session import Left, Session
 from eddy.shell.splitting import split

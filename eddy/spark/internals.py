@@ -5,6 +5,8 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
+from eddy.checks import require
+
 if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import DataFrame
@@ -14,6 +16,7 @@ _active, _gateway, _java = map(attrgetter, ("_active_spark_context", "_gateway",
 
 def active_context() -> SparkContext | None:
     """The context of this process, if one is running. (The public way makes one if there is none.)"""
+    require("eddy.spark", ("pyspark",), "spark")
     from pyspark import SparkContext
 
     found: SparkContext | None = _active(SparkContext)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import eddy
+from eddy.checks import require
 from eddy.errors import EddyError
 from eddy.spark.internals import active_context, has_gateway
 from eddy.spark.java import java_home
@@ -63,6 +64,7 @@ def session(master: str | None = None, name: str = "eddy", **conf: object) -> Sp
     default master is local[*]. A session that is there already is returned as it is; EddyError if it has another master
     than is asked for.
     """
+    require("eddy.spark", ("pyspark",), "spark")
     from pyspark.sql import SparkSession
 
     if master is not None and not isinstance(master, str):

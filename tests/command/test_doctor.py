@@ -85,6 +85,23 @@ def test_what_is_missing_is_named_with_its_command():
     )
 
 
+def test_without_spark_all_but_spark_is_well(tmp_path):
+    """PySpark is an extra: doctor finds nothing amiss, and whoever wants Spark is told how to get it."""
+    done = without("pyspark", "starlette")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "pyspark: not installed; for eddy.spark: pip install 'eddy-stairs[spark]'\n" in done.stdout
+    assert "starlette: not installed; for the live page: pip install 'eddy-stairs[watch]'\n" in done.stdout
+    assert "Java, for Spark: not looked for, since pyspark is missing\n" in done.stdout
+    (tmp_path / "a.csv").write_text("ts,k\n1,2\n")
+    query = "SELECT A.k FROM A [RANGE 3], B [RANGE 3] WHERE A.k = B.k"
+    given = ["run", query, f"A={tmp_path}/a.csv", f"B={tmp_path}/a.csv"]
+    assert without("pyspark", arguments=given).stdout == '{"A.k": 2}\n'
+    said = "needs pyspark: pip install 'eddy-stairs[spark]'\n"
+    for arguments in ([*given, "--on", "spark"], ["demo"]):
+        done = without("pyspark", arguments=arguments)
+        assert done.returncode == 2 and done.stderr.endswith(said), done
+
+
 def test_the_shell_says_what_it_lacks():
     """At a terminal; scripts need nothing more."""
     master, terminal = pty.openpty()
