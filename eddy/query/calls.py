@@ -92,7 +92,7 @@ def refusal(node: exp.Expr) -> str:
     if isinstance(node, (exp.Exists, exp.In)):
         return (
             f"{node.sql()} is not supported here: EXISTS and IN (SELECT ...) stand in WHERE of a statement, with NOT "
-            "before them or not, and AND between them; from Python write attach=[eddy.SemiJoin('B', on='B.k = A.k')]. "
+            "before them or not, and AND between them; in Python write attach=[eddy.SemiJoin('B', on='B.k = A.k')]. "
             "Beside OR, or in SELECT, join instead: SELECT DISTINCT ... LEFT JOIN B ON B.k = A.k, and B.k IS NOT NULL"
         )
     if isinstance(node, (exp.Subquery, exp.Select)):
