@@ -28,6 +28,11 @@ def kind_of(value: object) -> str:
     return of.__name__ if of.__module__ == "builtins" else f"{of.__module__.split('.')[0]}.{of.__name__}"
 
 
+def first_line(error: Exception) -> str:
+    """The first line of a message; the class of an error that has none."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
 def html_table(names: Iterable[object], rows: Iterable[Iterable[object]], caption: str = "") -> str:
     """A table for a notebook. Whatever is in it is text, and no markup."""
     head = "".join(f"<th>{escape(str(name))}</th>" for name in names)

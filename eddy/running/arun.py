@@ -8,6 +8,7 @@ from typing import Any
 
 from eddy.query.query import Query
 from eddy.results.result import Result
+from eddy.running.apart import check_apart
 from eddy.running.asked import query_of
 from eddy.running.letters import SCHEMA
 from eddy.running.loop import Loop
@@ -35,6 +36,7 @@ async def arun(
     given = {"lateness": lateness, **options}
     checked_options = checked(None, bad, late, batch, limit, None, None, None, given, latency)
     made, matched = await asyncio.to_thread(lambda: query_of(query, sources_of(sources)))
+    check_apart(matched, checked_options.sinks.values())
     letters = [sink for what, sink in checked_options.sinks.items() if what != "results"]
     loop = Loop(made, matched, checked_options)
     steps = loop.steps()

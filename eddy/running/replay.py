@@ -12,6 +12,7 @@ from eddy.errors import EddyError
 from eddy.query.query import Query, Stream
 from eddy.query.windows import Rows
 from eddy.reorder.watermark import LAST
+from eddy.running.apart import check_apart
 from eddy.running.asked import time_of, typed
 from eddy.running.feeds import Feed
 from eddy.running.letters import SCHEMA, Letters
@@ -63,6 +64,7 @@ class Replay:
         """Do it."""
         began = self.clock()
         sinks = dict(self.sinks) if self.letters.sink is None else {**self.sinks, "": self.letters.sink}
+        check_apart(self.sources, sinks.values())
         opened: list[Sink] = []
         try:
             for name, sink in sinks.items():

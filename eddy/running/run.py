@@ -8,6 +8,7 @@ from typing import Any
 
 from eddy.checks import choice
 from eddy.query.query import Query
+from eddy.running.apart import check_apart
 from eddy.running.asked import query_of
 from eddy.running.checkpoints import used
 from eddy.running.loop import Loop
@@ -75,6 +76,7 @@ def run(
         shows(watch, report),
     )
     made, matched = query_of(query, sources_of(sources))
+    check_apart(matched, checked_options.sinks.values())
     if on is not None:
         choice("on", on, (SPARK,))
         given |= {"late": late, "batch": batch, "checkpoint": checkpoint, "every": every, "speed": speed}

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
 from eddy.errors import EddyError, StateError
+from eddy.shown import first_line
 
 _SCHEME = re.compile(r"^([a-zA-Z][a-zA-Z0-9+.-]+)://")
 PACKAGES = {
@@ -59,8 +60,7 @@ def file_system(address: str) -> tuple[Any, str]:
 
 def reason_of(error: Exception) -> str:
     """What an error of a file system says, in a line."""
-    said = (error.strerror if isinstance(error, OSError) else None) or str(error).strip()
-    return said.splitlines()[0] if said else type(error).__name__
+    return (error.strerror if isinstance(error, OSError) else None) or first_line(error)
 
 
 def put(address: str, pack: Callable[[BinaryIO], None]) -> None:

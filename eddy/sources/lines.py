@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
@@ -12,6 +11,7 @@ from attrs import evolve, field, frozen
 
 from eddy.errors import EddyError
 from eddy.sources.base import BATCH, Bad, Piece, Source
+from eddy.sources.compressed import damage_of, decompressed
 from eddy.sources.isolating import isolated
 from eddy.sources.looking import looked
 from eddy.sources.places import Files
@@ -24,6 +24,8 @@ BLOCK_A_ROW = 64
 LEAST = 1 << 8
 SAMPLE = 1 << 20
 """Bytes from which the types of columns are inferred, where none are given."""
+END = 1 << 62
+"""The byte of a position behind all that can be read of a compressed file."""
 CONTENT = 500
 """Characters of a bad line that are kept."""
 
@@ -53,7 +55,10 @@ class LineFiles(Source):
                 f"there is no file {self.files.path}: give its schema too, if it is still to come"
             )
         with self._opened(names[0]) as file:
-            return self.format.inferred(names[0], _whole_lines(file.read(SAMPLE)))
+            sample, damage = file.read(SAMPLE), damage_of(file)
+            if damage is not None and b"\n" not in sample:
+                raise EddyError(f"{names[0]} is damaged: {damage}")
+            return self.format.inferred(names[0], _whole_lines(sample))
 
     @property
     def bounded(self) -> bool:  # type: ignore[override]
@@ -82,9 +87,14 @@ class LineFiles(Source):
     def _of(self, at: Mapping[str, Any], growing: bool) -> Iterator[Piece]:
         """The pieces of one file from a position on; a last line without an end waits while the file is growing."""
         name, byte, line = at["file"], at["byte"], at["line"]
+        if byte >= END:
+            return
         reader = self.format.reader(name, self.columns or dict(self.schema_types()))
         with self._opened(name) as file:
             header = file.readline() if self.format.has_header else b""
+            if damage_of(file) is not None and not header.endswith(b"\n"):
+                yield from _damaged(name, line, file, growing)
+                return
             if self.format.has_header:
                 if growing and not header.endswith(b"\n"):
                     return
@@ -99,11 +109,12 @@ class LineFiles(Source):
                 piece = read_block(reader, block, name, byte, line)
                 byte, line = piece.position["byte"], piece.position["line"]
                 yield piece
+            yield from _damaged(name, line, file, growing)
 
     def _without(self, missing: str, name: str, file: BinaryIO, byte: int) -> Iterator[Piece]:
         """All lines of a file that lacks a column, as one thing that is bad."""
         count = sum(block.count(b"\n") + (not block.endswith(b"\n")) for block in blocks(file, SAMPLE, False))
-        end = self.files.size(name) if self._plain else 1 << 62
+        end = self.files.size(name) if self._plain else END
         position = {"file": name, "byte": end, "line": count + 1}
         if count and byte < end:
             yield Piece(None, position, (Bad(f"column {missing} is not in the file", rows=count),), name)
@@ -119,11 +130,10 @@ class LineFiles(Source):
         return not self.files.path.endswith(COMPRESSED)
 
     def _opened(self, name: str) -> Any:
-        file = self.files.open(name)
         if not name.endswith(COMPRESSED):
-            return file
+            return self.files.open(name)
         kind = "zstd" if name.endswith((".zst", ".zstd")) else "gzip"
-        return io.BufferedReader(pa.CompressedInputStream(file, kind))
+        return decompressed(lambda: self.files.open(name), kind)
 
     def _go_to(self, file: Any, name: str, byte: int, here: int) -> None:
         """Go on to a byte of a file that was read up to ``here``."""
@@ -170,7 +180,7 @@ def blocks(file: BinaryIO, size: int, growing: bool) -> Iterator[bytes]:
     while True:
         read = file.read(max(size, len(rest)))
         if not read:
-            if rest and not growing:
+            if rest and not growing and damage_of(file) is None:
                 yield rest
             return
         read = rest + read if rest else read
@@ -205,6 +215,14 @@ def read_block(reader: Any, block: bytes, name: str, byte: int, line: int) -> Pi
     rows = pa.Table.from_batches([found for found, _ in good]).combine_chunks() if good else None
     where = np.concatenate(lines) if lines else None
     return Piece(rows, position, tuple(bad), name, line + 1, where)
+
+
+def _damaged(name: str, line: int, file: Any, growing: bool) -> Iterator[Piece]:
+    """What is lost of a file that ends before its end; while it is growing, the rest may be still to come."""
+    damage = damage_of(file)
+    if damage is not None and not growing:
+        reason = f"the file is damaged from line {line + 1} on: {damage}"
+        yield Piece(None, {"file": name, "byte": END, "line": line}, (Bad(reason, row=line + 1),), name)
 
 
 def _whole_lines(sample: bytes) -> bytes:

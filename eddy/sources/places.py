@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import fnmatch
 import glob
 import os
 import re
@@ -63,6 +64,25 @@ class Files:
                 return sorted(name for name in self._walk() if self._counts(name, self.path, False))
             there = os.path.exists(self.path) if self._remote is None else self._remote.exists(self.path)
         return [self.path] if there else []
+
+    def would_have(self, name: str) -> bool:
+        """Whether a file of this machine is one of them, or would be if it were there."""
+        if self._remote is not None:
+            return False
+        name = os.path.realpath(name)
+        if self.single or not self.many:
+            return name == os.path.realpath(self.path)
+        magic = bool(_MAGIC.search(self.path))
+        folder = os.path.realpath((self._folder_of_pattern() if magic else self.path) or ".")
+        inner = os.path.relpath(name, folder)
+        if inner.split(os.sep)[0] == os.pardir or not self._counts(name, folder, magic):
+            return False
+        if not magic:
+            return True
+        pattern = os.path.relpath(self.path, self._folder_of_pattern() or ".")
+        as_deep = inner.count(os.sep) == pattern.count(os.sep) or "**" in pattern
+        patterns = (pattern, pattern.replace("**" + os.sep, ""))
+        return as_deep and any(fnmatch.fnmatch(inner, one) for one in patterns)
 
     def open(self, name: str) -> BinaryIO:
         """A file, to be read."""

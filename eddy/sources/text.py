@@ -11,7 +11,9 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from eddy.errors import EddyError
+from eddy.shown import first_line
 from eddy.sources.clocks import ZONED, as_texts, is_timestamp, timed
+from eddy.sources.utf8 import marked, text_lines, with_header
 from eddy.sources.written import is_written, with_values
 
 _EMPTY = [""]
@@ -60,11 +62,10 @@ class Csv:
         if not sample.strip():
             raise EddyError(f"{name} is empty: a CSV file has a first line with the names of its columns")
         try:
-            return _usable(_with_units(self.table(sample, None, {})).schema)
+            return _usable(_with_units(self.table(with_header(sample), None, {})).schema)
         except pa.ArrowException as error:
-            raise EddyError(
-                f"{name}: {_first(error)}; give its schema, as in schema={{'ts': 'timestamp'}}"
-            ) from error
+            told = f"{name}: {first_line(error)}; give its schema, as in schema={{'ts': 'timestamp'}}"
+            raise EddyError(told) from error
 
     def table(self, block: bytes, names: list[str] | None, types: dict[str, pa.DataType]) -> pa.Table:
         """The rows of a block; with names it has no header."""
@@ -97,7 +98,7 @@ class CsvReader:
         """Whether times had no zone where their columns have one: then they are read as texts."""
 
     def begin(self, header: bytes) -> str | None:
-        header = header.removeprefix(_BOM)
+        header = marked(header.removeprefix(_BOM))
         try:
             self.names = self.format.table(header, None, {}).column_names if header.strip() else []
         except pa.ArrowException:
@@ -121,7 +122,7 @@ class CsvReader:
         return found
 
     def reason(self, error: Exception) -> str:
-        text = re.sub(r"^Row #\d+: ", "", _first(error).removeprefix("CSV parse error: "))
+        text = re.sub(r"^Row #\d+: ", "", first_line(error).removeprefix("CSV parse error: "))
         found = re.match(r"In CSV column #(\d+): (?:Row #\d+: )?(.*)", text)
         if found:
             told = re.sub(
@@ -150,6 +151,7 @@ class JsonLines:
 
         if not sample.strip():
             raise EddyError(f"{name} is empty: give its schema, as in schema={{'ts': 'timestamp'}}")
+        sample = text_lines(sample) or marked(sample)
         for count in (None, 100, 1):
             try:
                 some = sample
@@ -167,7 +169,8 @@ class JsonLines:
                 )
             except pa.ArrowException as error:
                 last = error
-        raise EddyError(f"{name}: {_first(last)}; a file of JSON lines has one object in a line") from last
+        told = f"{name}: {first_line(last)}; a file of JSON lines has one object in a line"
+        raise EddyError(told) from last
 
 
 class JsonReader:
@@ -220,7 +223,8 @@ class JsonReader:
     def reason(self, error: Exception) -> str:
         if isinstance(error, UnicodeDecodeError):
             return "not UTF-8"
-        text = re.sub(r"\.? in row \d+$", "", _first(error).removeprefix("JSON parse error: ").rstrip("."))
+        said = first_line(error).removeprefix("JSON parse error: ").rstrip(".")
+        text = re.sub(r"\.? in row \d+$", "", said)
         found = re.match(r"Column\(/?(.*?)\) changed from (\w+) to (\w+)", text)
         if found:
             return (
@@ -293,8 +297,3 @@ def _usable(schema: pa.Schema) -> pa.Schema:
             kind = pa.timestamp("us", kind.tz)
         fields.append(pa.field(one.name, kind))
     return pa.schema(fields)
-
-
-def _first(error: Exception) -> str:
-    """The first line of a message."""
-    return (str(error).splitlines() or [type(error).__name__])[0]
