@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -18,9 +19,7 @@ def table_of(parts: Sequence[Part], called: str, sign: bool) -> pa.Table:
     kinds: dict[Hashable, list[Part]] = {}
     for part in parts:
         kinds.setdefault(_kind(part), []).append(part)
-    tables = [
-        alike[0].access.read(lambda alike=alike: _table(alike, called, sign)) for alike in kinds.values()
-    ]
+    tables = [alike[0].access.read(partial(_table, alike, called, sign)) for alike in kinds.values()]
     schema = tables[0].schema
     for table in tables[1:]:
         if table.schema != schema:
@@ -34,8 +33,8 @@ def table_of(parts: Sequence[Part], called: str, sign: bool) -> pa.Table:
 def _kind(part: Part) -> Hashable:
     """Queries of one kind are read together: they show the same of the same results, in the same order of streams."""
     member, query = part.member, part.member.query
-    computed = tuple((one.name, str(one.expression)) for one in query.computed)
-    shown = computed or tuple((one.name, one.stream, one.column) for one in query.select)
+    shown: tuple[Hashable, ...] = tuple((one.name, str(one.expression)) for one in query.computed)
+    shown = shown or tuple((one.name, one.stream, one.column) for one in query.select)
     return id(part.shares), member.signed, member.order.tobytes(), shown
 
 

@@ -17,7 +17,7 @@ from eddy.results.result import Result
 from eddy.several.feed import Admitted
 from eddy.state import EngineState
 
-Makers = dict[str, Callable[[], Result]]
+Makers = Mapping[str, Callable[[], Result]]
 """What finds the results of each query of a group."""
 
 

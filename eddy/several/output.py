@@ -60,26 +60,44 @@ class SharedOutput(Output):
         super().__init__(core, pool)
         self.lineage, self._feed, self._access = lineage, feed, access
         self.members: dict[str, Member] = {}
+        """The queries; another dict whenever one comes or goes."""
         self.collected: list[Share] = []
         """Of the last push, batch by batch."""
         self.recent: RecentResults | None = None
         self._changes: SignedOutput | None = None
+        self._shown: list[Place] | None = None
+        self._signed: tuple[dict[str, Member] | None, bool] = None, False
 
     @property
     def signed(self) -> bool:  # type: ignore[override]
         """Whether a query asks for withdrawals."""
-        return any(member.signed for member in self.members.values())
+        if self._signed[0] is not self.members:
+            self._signed = self.members, any(member.signed for member in self.members.values())
+        return self._signed[1]
 
     @property
     def shown(self) -> list[Place]:
         """What queries show of their results, groups aside."""
-        found: dict[Place, None] = {}
-        for member in self.members.values():
-            query = member.query
-            if member.groups is None:
-                found.update(((one.stream, one.column), None) for one in query.select)
-                found.update((pair, None) for one in query.computed for pair in one.expression.columns)
-        return list(found)
+        if self._shown is None:
+            found: dict[Place, None] = {}
+            for member in self.members.values():
+                query = member.query
+                if member.groups is None:
+                    found.update(((one.stream, one.column), None) for one in query.select)
+                    found.update((pair, None) for one in query.computed for pair in one.expression.columns)
+            self._shown = list(found)
+        return self._shown
+
+    def join(self, member: Member) -> None:
+        """One more query."""
+        self.members, self._shown = {**self.members, member.name: member}, None
+
+    def leave(self, name: str) -> Member:
+        """A query goes."""
+        left = dict(self.members)
+        member = left.pop(name)
+        self.members, self._shown = left, None
+        return member
 
     def of(self, router: Executor, ring: int, streams: Sequence[StoredStream], fetch: Fetch) -> Result:
         def split(rows: Array) -> Split | None:

@@ -33,7 +33,8 @@ class Registry:
         self.groups: list[Group] = []
         self.of: dict[str, Group] = {}
         self.queries: dict[str, Query] = {}
-        self._house = House(self.access)
+        """Another dict whenever one comes or goes."""
+        self._house = House(self.access, self.feed.pool)
         self._filtered: set[Any] = set()
         """Cores that are going to have filters, once the first queries are added."""
 
@@ -75,7 +76,7 @@ class Registry:
             raise
         if group not in self.groups:
             self.groups.append(group)
-        self.of[name], self.queries[name] = group, query
+        self.of[name], self.queries = group, {**self.queries, name: query}
 
     def _group_for(
         self, name: str, query: Query, plan: str | None, history: bool, firsts: dict[str, int]
@@ -111,7 +112,8 @@ class Registry:
             group.state.recent.seal()
         if isinstance(group, OwnGroup) or not group.names:
             self.groups.remove(group)
-        del self.of[name], self.queries[name]
+        del self.of[name]
+        self.queries = {known: query for known, query in self.queries.items() if known != name}
         self._forget()
 
     def group(self, name: object) -> Group:
@@ -169,15 +171,10 @@ class Registry:
 
     def results(self, parts: list[Makers]) -> Results:
         """What was given, by query; nothing for those that no part names."""
-        found: dict[str, list[Callable[[], Result]]] = {name: [] for name in self.queries}
-        for part in parts:
-            for name, maker in part.items():
-                found[name].append(maker)
-        return Results(
-            {name: _joined(makers, partial(self._nothing, name)) for name, makers in found.items()}
-        )
+        return Results(self.queries, parts, self.nothing)
 
-    def _nothing(self, name: str) -> Result:
+    def nothing(self, name: str) -> Result:
+        """No result of a query."""
         group = self.of.get(name)
         if isinstance(group, SharedGroup):
             return group.nothing(group.members[name])
@@ -199,10 +196,3 @@ class Registry:
     def _beside(self, group: Group) -> int:
         """Bytes that are held beside a group."""
         return self.nbytes - group.nbytes
-
-
-def _joined(makers: list[Callable[[], Result]], nothing: Callable[[], Result]) -> Callable[[], Result]:
-    """What finds the results of a query of which there are several parts, one, or none."""
-    if len(makers) < 2:
-        return makers[0] if makers else nothing
-    return lambda: Result.concat([maker() for maker in makers])

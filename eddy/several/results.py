@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import pyarrow as pa
 
@@ -19,31 +19,48 @@ QUERY = "query"
 class Results(Mapping[str, Result]):
     """What a push has brought, by the names of the queries. A query's part is found when it is asked for."""
 
-    def __init__(self, makers: Mapping[str, Callable[[], Result]]) -> None:
-        self._makers = dict(makers)
+    def __init__(
+        self,
+        names: Mapping[str, object],
+        sources: Sequence[Mapping[str, Callable[[], Result]]],
+        nothing: Callable[[str], Result],
+    ) -> None:
+        """``sources`` find the parts of the queries that they name, one after the other; ``nothing`` is no result."""
+        self._names, self._sources, self._nothing = names, sources, nothing
         self._made: dict[str, Result] = {}
+
+    def _makers(self, name: str) -> list[Callable[[], Result]]:
+        return [source[name] for source in self._sources if name in source]
 
     def __getitem__(self, name: str) -> Result:
         if name not in self._made:
-            self._made[name] = self._makers[name]()
+            if name not in self._names:
+                raise KeyError(name)
+            parts = [maker() for maker in self._makers(name)]
+            if not parts:
+                parts = [self._nothing(name)]
+            self._made[name] = parts[0] if len(parts) == 1 else Result.concat(parts)
         return self._made[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._makers)
+        return iter(self._names)
 
     def __len__(self) -> int:
-        return len(self._makers)
+        return len(self._names)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._makers
+        return name in self._names
 
     def to_arrow(self, sign: bool = False) -> pa.Table:
         """All rows of all queries, which show the same columns, in one table; its first column names the query.
 
         Of one core all queries are read together: for a thousand alerts that is much quicker than one by one.
         """
-        parts = {n: maker for n, maker in self._makers.items() if isinstance(maker, Part)}
-        together = {name: part for name, part in parts.items() if part.member.groups is None}
+        together: dict[str, Part] = {}
+        for name in self:
+            makers = self._makers(name)
+            if len(makers) == 1 and isinstance(makers[0], Part) and makers[0].member.groups is None:
+                together[name] = makers[0]
         tables = [table_of(list(together.values()), QUERY, sign)] if together else []
         for name in self:
             if name not in together:

@@ -15,7 +15,6 @@ from eddy.errors import EddyError, PlanError, StateError
 from eddy.query.query import Query
 from eddy.reorder.disorder import Lateness
 from eddy.results.result import Result
-from eddy.several.group import Makers
 from eddy.several.own_group import OwnGroup
 from eddy.several.query_doors import QueryDoors
 from eddy.several.registry import Registry
@@ -164,14 +163,15 @@ class SharedEddy(QueryDoors):
     def close(self) -> Results:  # type: ignore[override]
         """Flush, return these last results by query, and let go of all rows."""
         if self._closed:
-            return Results({})
+            return Results({}, [], self._registry.nothing)
         last = self.flush()
-        makers: Makers = {name: partial(last.__getitem__, name) for name in last}
-        for group in self._registry.groups:
-            if isinstance(group, OwnGroup):
-                before, owed = last[group.name], group.engine.close()
-                makers[group.name] = partial(_both, before, owed)
-        found = Results(makers)
+        owed = {
+            group.name: partial(_same, group.engine.close())
+            for group in self._registry.groups
+            if isinstance(group, OwnGroup)
+        }
+        flushed = {name: partial(last.__getitem__, name) for name in last}
+        found = Results(self.queries, [flushed, owed], last.__getitem__)
         for name in found:  # what they read of the engine goes with it
             found[name].seal()
         self._closed = True
@@ -237,7 +237,5 @@ class SharedEddy(QueryDoors):
         return found
 
 
-def _both(before: Result, after: Result) -> Result:
-    before.seal()
-    after.seal()
-    return Result.concat([before, after]) if len(before) else after
+def _same(result: Result) -> Result:
+    return result

@@ -22,7 +22,7 @@ from eddy.several.group import Batches, Group, Makers
 from eddy.several.lineage import Lineage
 from eddy.several.output import SharedOutput
 from eddy.several.planting import plant, reader, rows_of
-from eddy.several.shares import Member, Part
+from eddy.several.shares import Member, Parts
 from eddy.snapshot.snapshot import live_results
 from eddy.state import EngineState, Options
 from eddy.values.types import Column
@@ -81,7 +81,7 @@ class SharedGroup(Group):
         """The first query, which sees the rows of the feed from ``firsts`` on."""
         member = self._member(name, query)
         self.lineage.add(member.slot, query.filters)
-        self.output.members[name] = member
+        self.output.join(member)
         if not any(self._feed.payload(stream).next_row for stream in self.core.names):
             return
         plant(self.state, self.core, self._feed, self.lineage, firsts)
@@ -97,12 +97,13 @@ class SharedGroup(Group):
         ordered, filtered = self.core.ordered or query.in_order, self.core.filtered or bool(query.filters)
         again = (ordered, filtered) != (self.core.ordered, self.core.filtered)
         again = again or (history and self._wants_more(query))
+        counts = self.state.lowwater.counts
         if not history:
-            member.firsts = self.state.lowwater.counts.copy()
+            member.firsts = counts.copy() if counts.any() else None
         elif not again:
             self._join(member.slot, query)
         self.lineage.add(member.slot, query.filters)
-        self.output.members[name] = member
+        self.output.join(member)
         if again:
             self.core = core_of(query, self.core.names, ordered, filtered)
             self._plant_again()
@@ -124,7 +125,7 @@ class SharedGroup(Group):
     def drop(self, name: str) -> None:
         """A query is gone; what was stored for it alone goes with its windows."""
         self.state.recent.seal()
-        self.lineage.drop(self.output.members.pop(name).slot)
+        self.lineage.drop(self.output.leave(name).slot)
 
     def _wants_more(self, query: Query) -> bool:
         """Whether a query wants live rows that nobody has wanted before, so that they are in no STAIR."""
@@ -202,10 +203,7 @@ class SharedGroup(Group):
 
     def given(self, result: Any) -> Makers:
         shares, self.output.collected = self.output.collected, []
-        return {
-            name: Part(member, shares, self._house.access, self.nothing)
-            for name, member in self.members.items()
-        }
+        return Parts(self.members, shares, self._house.access, self.nothing)
 
     def nothing(self, member: Member) -> Result:
         """No result."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -163,3 +163,28 @@ class Part:
         if not parts:
             return self.nothing(self.member)
         return parts[0] if len(parts) == 1 else Result.concat(parts)
+
+
+class Parts(Mapping[str, Part]):
+    """What a push has brought to each query of a core."""
+
+    def __init__(
+        self,
+        members: Mapping[str, Member],
+        shares: list[Share],
+        access: Access,
+        nothing: Callable[[Member], Result],
+    ) -> None:
+        self._members, self._rest = members, (shares, access, nothing)
+
+    def __getitem__(self, name: str) -> Part:
+        return Part(self._members[name], *self._rest)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._members
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._members)
+
+    def __len__(self) -> int:
+        return len(self._members)
