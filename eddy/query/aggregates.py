@@ -25,6 +25,7 @@ from eddy.query.logic import And, Not
 from eddy.query.names import Scope
 from eddy.query.outputs import refuse_repeated
 from eddy.query.own_aggregate import Aggregate, columns_of, compiled
+from eddy.query.own_calls import has_aggregate, own_aggregate
 from eddy.query.own_function import OwnFunction
 from eddy.query.parse import condition, parse_column, parse_sql, translate
 from eddy.query.place import about, at, in_place_of
@@ -177,6 +178,8 @@ def is_aggregate(node: exp.Expr) -> bool:
             node,
             QueryError(f"cannot aggregate {node.sql()}: {_OVER if isinstance(node, exp.Window) else _WRITE}"),
         )
+    if own_aggregate(node) is not None:
+        return True
     return isinstance(node, (exp.AggFunc, exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls))
 
 
@@ -192,12 +195,23 @@ def _aggregate_of(node: exp.Expr, scope: Scope) -> AggregateOutput:
     `f(x) FILTER (WHERE p)` is `f(CASE WHEN p THEN x END)`: all of them pass over NULL, but for COUNT(*), which counts
     ones then, and for those of events in order.
     """
+    own = own_aggregate(node)
+    if own is not None:
+        columns = [part.sql() for part in node.iter_expressions()]
+        if isinstance(own, OwnFunction):
+            return _own_function("", own.of(*columns), scope)
+        return _own("", own(*columns), scope)
     text, where, known = node.sql(), None, False
     while isinstance(node, (exp.Filter, exp.IgnoreNulls, exp.RespectNulls)):
         if isinstance(node, exp.Filter):
             where = condition(node.expression.this, scope)
         known = known or isinstance(node, exp.IgnoreNulls)
         node = node.this
+    if own_aggregate(node) is not None:
+        raise QueryError(
+            f"cannot aggregate {text}: FILTER and IGNORE NULLS are for aggregates of SQL; leave values out in your "
+            "function"
+        )
     node, share = _within_group(node, text)
     function = _FUNCTIONS.get(type(node))
     if function is None:
@@ -224,7 +238,7 @@ def _aggregate_of(node: exp.Expr, scope: Scope) -> AggregateOutput:
         or node.args.get("expressions")
     ):
         raise QueryError(f"cannot aggregate {text}: {_takes(function, argument)}")
-    elif argument.find(exp.AggFunc, exp.Select):
+    elif has_aggregate(argument) or argument.find(exp.Select):
         raise QueryError(f"cannot aggregate {text}: an aggregate of an aggregate needs an engine of its own")
     else:
         of = translate(argument, scope)

@@ -23,6 +23,7 @@ from eddy.query.comparisons import Comparison, Distinct
 from eddy.query.expressions import Expression, Literal
 from eddy.query.logic import conjunction, conjuncts
 from eddy.query.names import Scope
+from eddy.query.own_calls import has_aggregate
 from eddy.query.parse import condition, parts_of, translate
 from eddy.query.place import about, at, in_place_of
 from eddy.values.types import BOOL, ColumnType
@@ -113,7 +114,7 @@ def _asked(node: exp.Expr, query: exp.Expr, negated: bool) -> Asked:
     if not isinstance(query, exp.Select):
         raise QueryError(f"{query.key.upper()} in a subquery is not supported: {_SUBQUERY}")
     what = next((text for clause, text in _REFUSED.items() if query.args.get(clause)), None)
-    if what is None and any(item.find(exp.AggFunc) for item in query.expressions):
+    if what is None and any(map(has_aggregate, query.expressions)):
         what = "an aggregate"
     table = query.args["from_"].this if query.args.get("from_") else None
     if what is None and not isinstance(table, exp.Table):

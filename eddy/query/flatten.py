@@ -16,6 +16,7 @@ from eddy.errors import QueryError
 from eddy.query.merging import Entry, entries, names_of_star, put_as_on
 from eddy.query.names import nearest
 from eddy.query.outputs import is_everything, written
+from eddy.query.own_calls import has_aggregate
 from eddy.query.place import about, at, in_place_of
 from eddy.query.sides import Item, Part, Sides, check_strict
 
@@ -377,7 +378,7 @@ def _moved(node: exp.Expr, old: str, new: str, columns: Columns) -> exp.Expr:
 def _check(select: exp.Select, name: str) -> None:
     """Refuse a subquery that is more than filters, projections and joins."""
     what = next((text for clause, text in _REFUSED.items() if select.args.get(clause)), None)
-    if what is None and any(item.find(exp.AggFunc, exp.Window) for item in select.expressions):
+    if what is None and any(item.find(exp.Window) or has_aggregate(item) for item in select.expressions):
         what = "an aggregate"
     if what is not None:
         raise QueryError(

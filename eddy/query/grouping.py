@@ -18,6 +18,7 @@ from eddy.query.calls import is_known, refusal
 from eddy.query.expressions import Expression, Get, Reference
 from eddy.query.names import Scope
 from eddy.query.outputs import Computed, Output, expanded, refuse_repeated, written
+from eddy.query.own_calls import has_aggregate
 from eddy.query.parse import condition, translate
 from eddy.query.place import about, at, in_place_of
 from eddy.values.types import Column, ColumnType
@@ -62,7 +63,7 @@ def grouping(
 ) -> Grouping:
     """What SELECT, GROUP BY, HAVING and DISTINCT of a query come to."""
     if distinct:
-        if groups or having is not None or any(item.find(exp.AggFunc) for item in items):
+        if groups or having is not None or any(map(has_aggregate, items)):
             raise QueryError(
                 "DISTINCT does not go with groups: select what is grouped by, and leave DISTINCT out"
             )

@@ -12,6 +12,7 @@ from eddy.query import typing_rules
 from eddy.query.expressions import Expression, Reference
 from eddy.query.function import UserFunction
 from eddy.query.names import Scope
+from eddy.query.own_calls import has_aggregate
 from eddy.query.parse import parse_sql, translate
 from eddy.query.place import about, at
 from eddy.values.types import ColumnType
@@ -123,7 +124,7 @@ def expressions(nodes: Iterable[Item], scope: Scope, clause: str = "select") -> 
         if is_everything(item) and not alias:
             with at(item):
                 found += [Computed(name, column) for name, column in _everything(item, scope)]
-        elif item.find(exp.AggFunc) is not None or item.is_star:
+        elif has_aggregate(item) or item.is_star:
             raise about(item, QueryError(_refusal(node.sql(), clause, aggregate=not item.is_star)))
         else:
             try:

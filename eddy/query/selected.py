@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from sqlglot import exp
 
 from eddy.errors import QueryError
-from eddy.query.aggregates import OwnKind, aggregate_of, is_aggregate
 from eddy.query.calls import refusal
 from eddy.query.expressions import quoted
 from eddy.query.names import Scope
-from eddy.query.outputs import expressions, is_everything, refuse_repeated, written
-from eddy.query.own_aggregate import Aggregate
-from eddy.query.own_function import OwnFunction
+from eddy.query.outputs import expressions, is_everything, written
+from eddy.query.own_calls import has_aggregate
 from eddy.query.place import about, at, in_place_of
 
 
-def selected(select: exp.Select, scope: Scope, own: Mapping[str, OwnKind]) -> dict[str, Any]:
-    """What the statement shows, as arguments of a query.
-
-    ``own``: aggregates of the user's own, by their names in capitals.
-    """
+def selected(select: exp.Select, scope: Scope) -> dict[str, Any]:
+    """What the statement shows, as arguments of a query."""
     items, having = select.expressions, select.args.get("having")
     for item in items:
         for node in item.find_all(exp.Window, exp.Subquery, exp.Exists):
@@ -32,9 +27,7 @@ def selected(select: exp.Select, scope: Scope, own: Mapping[str, OwnKind]) -> di
         refused = QueryError("DISTINCT ON is not supported: write SELECT DISTINCT, or GROUP BY")
         raise about(distinct, refused)
     group = _groups(select.args.get("group"), items)
-    some = any(item.find(exp.AggFunc) for item in items)
-    if any(_kind(item, own) for item in items):
-        return _with_own(items, group, having, scope, own)
+    some = any(map(has_aggregate, items))
     if not (group or some or having or distinct):
         return {"select": [f"{one.expression} AS {quoted(one.name)}" for one in expressions(items, scope)]}
     return {
@@ -85,7 +78,7 @@ def _groups(group: exp.Group | None, items: Sequence[exp.Expr]) -> list[exp.Expr
     if group is None:
         return []
     if group.args.get("all"):
-        return [item.unalias() for item in items if not item.find(exp.AggFunc)]
+        return [item.unalias() for item in items if not has_aggregate(item)]
     if any(value is not None for clause, value in group.args.items() if clause != "expressions"):
         refused = (
             f"{group.sql().strip()} is not supported: GROUP BY takes columns and expressions, such as A.x"
@@ -126,62 +119,3 @@ def _resolved(node: exp.Expr, scope: Scope) -> exp.Expr:
         return in_place_of(exp.column(column.column, column.stream, quoted=True), part)
 
     return node.copy().transform(resolve)
-
-
-def _with_own(
-    items: Sequence[exp.Expr],
-    group: Sequence[exp.Expr],
-    having: exp.Expr | None,
-    scope: Scope,
-    own: Mapping[str, OwnKind],
-) -> dict[str, Any]:
-    """With aggregates of the user's own: what is grouped, and then the aggregates."""
-    if having is not None:
-        raise QueryError("HAVING does not go with aggregates of your own: filter the groups in your program")
-    computed = [item for item in items if item.find(exp.AggFunc) or _kind(item, own)]
-    columns = [item for item in items if item not in computed]
-    if list(items[: len(columns)]) != columns:
-        raise QueryError(
-            f"select {columns[-1].sql()} before {computed[0].sql()}: with an aggregate of your own a result shows its "
-            "group first"
-        )
-    shown = expressions(columns, scope)
-    grouped = expressions([_unaliased(node, items, scope) for node in group], scope)
-    for one in shown:
-        if one.expression not in [other.expression for other in grouped]:
-            raise QueryError(
-                f"{one.name} is neither grouped nor aggregated: add it to GROUP BY, or leave it out"
-            )
-    for other in grouped:
-        if other.expression not in [one.expression for one in shown]:
-            raise QueryError(
-                f"{other.name} is grouped but not selected: add it to SELECT, to tell the groups apart"
-            )
-    names = [item.alias if isinstance(item, exp.Alias) else item.sql() for item in computed]
-    refuse_repeated(names)
-    made = [_computed(item.unalias(), scope, own) for item in computed]
-    return {
-        "group_by": [f"{one.expression} AS {quoted(one.name)}" for one in shown],
-        "aggregates": dict(zip(names, made, strict=True)),
-    }
-
-
-def _computed(node: exp.Expr, scope: Scope, own: Mapping[str, OwnKind]) -> str | Aggregate | OwnFunction:
-    """An aggregate as a query takes it: a text, or an instance of the user's own class."""
-    kind, resolved = _kind(node, own), _resolved(node, scope)
-    with at(node):
-        if kind is not None:
-            columns = (part.sql() for part in resolved.iter_expressions())
-            return kind.of(*columns) if isinstance(kind, OwnFunction) else kind(*columns)
-        if is_aggregate(resolved):
-            aggregate_of(resolved, scope)
-    return resolved.sql()
-
-
-def _kind(node: exp.Expr, own: Mapping[str, OwnKind]) -> OwnKind | None:
-    """What a function stands for; sqlglot has classes of its own for many names."""
-    node = node.unalias()
-    if not isinstance(node, exp.Func):
-        return None
-    names = [node.name] if isinstance(node, exp.Anonymous) else node.sql_names()
-    return next((own[name.upper()] for name in names if name.upper() in own), None)

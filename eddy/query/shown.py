@@ -11,6 +11,7 @@ from eddy.query.expressions import Expression
 from eddy.query.grouping import fetched, grouped, grouping
 from eddy.query.names import Scope
 from eddy.query.outputs import Computed, Output, listed, parse_groups, parse_outputs
+from eddy.query.own_calls import has_aggregate
 from eddy.query.parse import parse_sql
 
 
@@ -51,7 +52,7 @@ def parse_shown(
         found = parse_aggregates(aggregates, [group.name for group in groups], scope)
         keys = tuple(grouped(group.name, group.expression) for group in groups)
         return Shown(fetched(keys, found, scope), (), keys, found)
-    some = any(item.find(exp.AggFunc) for item in items or () if isinstance(item, exp.Expr))
+    some = any(has_aggregate(item) for item in items or () if isinstance(item, exp.Expr))
     if not groups and not some and not distinct:
         if having is not None:
             raise QueryError("having is of groups: give group_by or an aggregate in select, or use where")

@@ -26,7 +26,7 @@ from eddy.query.flatten import flattened
 from eddy.query.logic import conjuncts
 from eddy.query.minus import base_of, refuse_between, refuse_unequal
 from eddy.query.names import Scope, nearest
-from eddy.query.own_calls import functions_known
+from eddy.query.own_calls import own_known
 from eddy.query.own_rows import OwnFunctionOfRows, functions_by_name
 from eddy.query.parse import condition, parse_sql, parts_of
 from eddy.query.place import about, at, shows_places
@@ -111,17 +111,16 @@ def sql(
     `eddy.function` and `eddy.predicate` without columns. ORDER BY, LIMIT and OFFSET are for `engine.table()`, which has
     the groups.
     """
-    with functions_known(functions_by_name(functions)):
-        return Query(**arguments(text, like(tables, schemas), cross, aggregates))
+    with own_known(functions_by_name(functions), own_by_name(aggregates)):
+        return Query(**arguments(text, like(tables, schemas), cross))
 
 
 def arguments(
     text: str,
     schemas: Mapping[str, object],
     cross: bool,
-    aggregates: Iterable[OwnKind] = (),
 ) -> dict[str, Any]:
-    """What the text says, as the arguments of `Query`; ``aggregates`` are those of the user's own."""
+    """What the text says, as the arguments of `Query`."""
     if not isinstance(schemas, Mapping):
         raise QueryError(f"schemas must be a dict of streams and their columns, not {shown(schemas)}")
     plain, brackets, excepts, changes = _lift(text)
@@ -167,7 +166,7 @@ def arguments(
                 refuse_between(condition(part, scope), base_of(minus, scope))
         scope = scope if minus is None else scope.only(base_of(minus, scope))
         parts = {"where": where, "minus": minus}
-    outputs = selected(select, scope, own_by_name(aggregates))
+    outputs = selected(select, scope)
     outputs |= cut(select, scope)
     return {"streams": streams, "cross": cross, "changes": changes, **parts, **outputs}
 

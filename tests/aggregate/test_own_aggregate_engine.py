@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 
 import numpy as np
+import pyarrow.compute as pc
 import pytest
 from numba.core import event
 
@@ -135,6 +136,44 @@ def test_sql_calls_it_by_its_name():
     assert (again.aggregates, str(again)) == (query.aggregates, str(query))
 
 
+def spread(values):
+    return pc.max(values).as_py() - pc.min(values).as_py()
+
+
+SPREAD = eddy.aggregate_function(spread, type="int64")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("SELECT Variance(v) * 2 + COUNT(*) AS x, k FROM B GROUP BY k", {(4.0, 1), (1.0, 2)}),
+        ("SELECT Variance(v) AS x FROM B GROUP BY k", {(1.0,), (0.0,)}),
+        ("SELECT k, COUNT(*) AS n FROM B GROUP BY k HAVING Variance(v) > 0", {(1, 2)}),
+        ("SELECT k, spread(v + 1) AS s FROM B GROUP BY k HAVING spread(v) = 0 OR k > 5", {(2, 0)}),
+        (
+            "SELECT CASE WHEN SPREAD(v) > 1 THEN 'wide' ELSE 'narrow' END AS w FROM B GROUP BY k",
+            {("wide",), ("narrow",)},
+        ),
+        (
+            "SELECT k % 2 AS odd, COALESCE(spread(v), 0) AS s FROM B GROUP BY ALL ORDER BY s DESC LIMIT 1",
+            {(1, 2)},
+        ),
+        ("SELECT spread(v) AS s FROM B WHERE v > 100", {(None,)}),
+    ],
+)
+def test_sql_computes_with_it(text, expected):
+    """In expressions, HAVING and ORDER BY, without the group or before it, as with aggregates of SQL; on what is
+    printed, too."""
+    schemas, own = {"B": {"k": "int64", "v": "int64"}}, [Variance, SPREAD]
+    query = eddy.sql(text, schemas, aggregates=own)
+    again = eddy.sql(str(query), schemas, aggregates=own)
+    assert str(again) == str(query)
+    for one in (query, again):
+        engine = eddy.Eddy(one)
+        engine.push("B", {"k": [1, 1, 2], "v": [3, 5, 9]})
+        assert set(values(engine.table())) == expected
+
+
 @pytest.mark.parametrize(
     ("columns", "aggregates", "message"),
     [
@@ -142,7 +181,13 @@ def test_sql_calls_it_by_its_name():
         ("Share(B.v)", [], r"cannot select SHARE\(B\.v\)"),
         ("Variance(B.v + 1)", [Variance], r"'B\.v \+ 1' is not a column"),
         ("Share()", [Share], "needs the columns that it is of"),
-        ("Share(B.v) + 1", [Share], "cannot select"),
+        (
+            "Variance(B.v) FILTER (WHERE B.v > 1)",
+            [Variance],
+            "FILTER and IGNORE NULLS are for aggregates of SQL",
+        ),
+        ("SUM(Variance(B.v))", [Variance], "an aggregate of an aggregate"),
+        ("Variance(SUM(B.v))", [Variance], "is not a column"),
         ("Variance(*)", [Variance], "is not a column"),
         (
             "COUNT(*)",

@@ -212,7 +212,7 @@ def test_user_predicate_pickles():
     ("make", "message"),
     [
         (lambda: predicate(3, "A.x"), "needs a function"),
-        (lambda: predicate(close), "needs the columns"),
+        (lambda: predicate(close, 5), "needs the columns"),
         (lambda: predicate(close, "A.i", "A.i + 1").bind(SCOPE), "not a column"),
         (lambda: predicate(close, "A.i", "B.zz").bind(SCOPE), "no column zz"),
         (lambda: predicate(close, "A.i", "B.s").bind(SCOPE), "cannot take B.s"),
