@@ -17,7 +17,7 @@ from eddy.results.result import Result
 from eddy.router.executor import Executor
 from eddy.several.core import QUERIES, CoreQuery
 from eddy.several.lineage import Lineage, Split
-from eddy.several.shares import CoreContents, Member, Share, places_of
+from eddy.several.shares import Alike, CoreContents, Member, Share, places_of
 from eddy.store.payload import Payload
 from eddy.store.stream import StoredStream
 from eddy.values.strings import StringPool
@@ -66,6 +66,7 @@ class SharedOutput(Output):
         self.recent: RecentResults | None = None
         self._changes: SignedOutput | None = None
         self._shown: list[Place] | None = None
+        self._alike: list[Alike] | None = None
         self._signed: tuple[dict[str, Member] | None, bool] = None, False
 
     @property
@@ -88,15 +89,24 @@ class SharedOutput(Output):
             self._shown = list(found)
         return self._shown
 
+    @property
+    def alike(self) -> list[Alike]:
+        """The queries that show the same."""
+        if self._alike is None:
+            self._alike = Alike.among(self.members.values())
+        return self._alike
+
     def join(self, member: Member) -> None:
         """One more query."""
-        self.members, self._shown = {**self.members, member.name: member}, None
+        self.members = {**self.members, member.name: member}
+        self._shown = self._alike = None
 
     def leave(self, name: str) -> Member:
         """A query goes."""
         left = dict(self.members)
         member = left.pop(name)
-        self.members, self._shown = left, None
+        self.members = left
+        self._shown = self._alike = None
         return member
 
     def of(self, router: Executor, ring: int, streams: Sequence[StoredStream], fetch: Fetch) -> Result:

@@ -9,7 +9,7 @@ import pyarrow as pa
 from eddy.errors import EddyError
 from eddy.results.result import Result
 from eddy.several.bulk import table_of
-from eddy.several.shares import Part
+from eddy.several.shares import Parts
 from eddy.shown import html_table
 
 QUERY = "query"
@@ -56,14 +56,13 @@ class Results(Mapping[str, Result]):
 
         Of one core all queries are read together: for a thousand alerts that is much quicker than one by one.
         """
-        together: dict[str, Part] = {}
+        tables, done = list[pa.Table](), set[str]()
+        for source in self._sources if self._are_apart() else ():
+            if isinstance(source, Parts):
+                tables += table_of(source, QUERY, sign)
+                done.update(member.name for alike in source.alike for member in alike.members)
         for name in self:
-            makers = self._makers(name)
-            if len(makers) == 1 and isinstance(makers[0], Part) and makers[0].member.groups is None:
-                together[name] = makers[0]
-        tables = [table_of(list(together.values()), QUERY, sign)] if together else []
-        for name in self:
-            if name not in together:
+            if name not in done:
                 table = self[name].to_arrow(sign)
                 names = pa.DictionaryArray.from_arrays(pa.array([0] * table.num_rows, pa.int32()), [name])
                 tables.append(table.add_column(0, QUERY, names))
@@ -77,6 +76,10 @@ class Results(Mapping[str, Result]):
                     f"{', '.join(table.schema.names[1:])}): read them by name, as results[name].to_arrow()"
                 )
         return pa.concat_tables(tables).unify_dictionaries()
+
+    def _are_apart(self) -> bool:
+        """Whether no query has its results in two places."""
+        return sum(map(len, self._sources)) == len({name for source in self._sources for name in source})
 
     @property
     def counts(self) -> dict[str, int]:

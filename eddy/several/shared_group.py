@@ -203,7 +203,7 @@ class SharedGroup(Group):
 
     def given(self, result: Any) -> Makers:
         shares, self.output.collected = self.output.collected, []
-        return Parts(self.members, shares, self._house.access, self.nothing)
+        return Parts(self.members, self.output.alike, shares, self._house.access, self.nothing)
 
     def nothing(self, member: Member) -> Result:
         """No result."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from attrs import define, field, frozen
 
 from eddy.access import Access
@@ -38,6 +39,31 @@ class Member:
     def in_place(self) -> bool:
         """Whether its streams are in the order of the core."""
         return bool((self.order == np.arange(len(self.order))).all())
+
+
+@frozen(eq=False)
+class Alike:
+    """Queries of a core that show the same, of the same results, in the same order of streams."""
+
+    members: Sequence[Member]
+    """In the order in which they came."""
+    slots: Array
+    names: pa.Array
+
+    @staticmethod
+    def among(members: Iterable[Member]) -> list[Alike]:
+        """All queries that do not aggregate, by what they show."""
+        kinds: dict[Hashable, list[Member]] = {}
+        for member in members:
+            if member.groups is None:
+                query = member.query
+                shown: tuple[Hashable, ...] = tuple((one.name, str(one.expression)) for one in query.computed)
+                shown = shown or tuple((one.name, one.stream, one.column) for one in query.select)
+                kinds.setdefault((member.signed, member.order.tobytes(), shown), []).append(member)
+        return [
+            Alike(some, np.array([one.slot for one in some]), pa.array([one.name for one in some]))
+            for some in kinds.values()
+        ]
 
 
 Places = Array | slice
@@ -171,14 +197,16 @@ class Parts(Mapping[str, Part]):
     def __init__(
         self,
         members: Mapping[str, Member],
+        alike: Sequence[Alike],
         shares: list[Share],
         access: Access,
         nothing: Callable[[Member], Result],
     ) -> None:
-        self._members, self._rest = members, (shares, access, nothing)
+        self._members = members
+        self.alike, self.shares, self.access, self.nothing = alike, shares, access, nothing
 
     def __getitem__(self, name: str) -> Part:
-        return Part(self._members[name], *self._rest)
+        return Part(self._members[name], self.shares, self.access, self.nothing)
 
     def __contains__(self, name: object) -> bool:
         return name in self._members
