@@ -15,7 +15,7 @@ from eddy.sources.compressed import damage_of, decompressed
 from eddy.sources.isolating import isolated
 from eddy.sources.looking import looked
 from eddy.sources.places import Files
-from eddy.sources.progress import before, known_files, total, worst
+from eddy.sources.progress import before, first_with_columns, known_files, total, worst
 from eddy.sources.text import Format
 from eddy.values.types import column_type
 
@@ -54,11 +54,13 @@ class LineFiles(Source):
             raise EddyError(
                 f"there is no file {self.files.path}: give its schema too, if it is still to come"
             )
-        with self._opened(names[0]) as file:
-            sample, damage = file.read(SAMPLE), damage_of(file)
-            if damage is not None and b"\n" not in sample:
-                raise EddyError(f"{names[0]} is damaged: {damage}")
-            return self.format.inferred(names[0], _whole_lines(sample))
+        return first_with_columns(names, self._opened, self._inferred)
+
+    def _inferred(self, name: str, file: Any) -> pa.Schema:
+        sample, damage = file.read(SAMPLE), damage_of(file)
+        if damage is not None and b"\n" not in sample:
+            raise EddyError(f"{name} is damaged: {damage}")
+        return self.format.inferred(name, _whole_lines(sample))
 
     @property
     def bounded(self) -> bool:  # type: ignore[override]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +12,26 @@ from eddy.errors import EddyError
 from eddy.sources.base import Piece
 from eddy.sources.places import Files
 from eddy.values import arrow
+
+T = TypeVar("T")
+
+
+def first_with_columns(
+    names: Iterable[str], opened: Callable[[str], Any], columns_in: Callable[[str, Any], T]
+) -> T:
+    """What ``columns_in`` finds in the first file that has columns; the first error where none has.
+
+    Those before it are empty or damaged, and told of when they are read.
+    """
+    failed: EddyError | None = None
+    for name in names:
+        with opened(name) as file:
+            try:
+                return columns_in(name, file)
+            except EddyError as error:
+                failed = failed or error
+    assert failed is not None
+    raise failed
 
 
 def known_files(files: Files, last: str, follow: bool = False) -> list[str]:

@@ -13,7 +13,7 @@ from eddy.errors import EddyError
 from eddy.sources.base import BATCH, Bad, Piece, Source
 from eddy.sources.looking import looked
 from eddy.sources.places import Files
-from eddy.sources.progress import before, known_files, total, worst
+from eddy.sources.progress import before, first_with_columns, known_files, total, worst
 
 
 @frozen(eq=False)
@@ -40,8 +40,7 @@ class TableFiles(Source):
             raise EddyError(
                 f"there is no file {self.files.path}: give its schema too, if it is still to come"
             )
-        with self.files.open(names[0]) as file:
-            return self._opened(names[0], file).schema
+        return first_with_columns(names, self.files.open, lambda name, file: self._opened(name, file).schema)
 
     @property
     def bounded(self) -> bool:  # type: ignore[override]

@@ -11,6 +11,7 @@ import pytest
 
 import eddy
 from eddy.cli import main
+from tests.runs import write
 
 QUERY = "SELECT A.ts AS ts, A.k AS k FROM A [ROWS 1] WHERE A.k >= 0"
 SCHEMA = {"ts": "int64", "k": "int64"}
@@ -120,3 +121,21 @@ def test_bytes_that_are_no_file_of_lines(tmp_path, capfd):
     with pytest.raises(eddy.EddyError) as error:
         eddy.run(QUERY, {"A": path})
     assert capfd.readouterr().err == "" and str(error.value)
+
+
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "jsonl", "parquet", "arrow"])
+def test_the_first_file_that_has_columns_says_them(ending, tmp_path):
+    """Those before it are empty, or no such file: they stop no run of a folder."""
+    (tmp_path / "in").mkdir()
+    for name, content in (("0", b""), ("1", b"\x1f\x8b" if ending == "csv.gz" else b"")):
+        (tmp_path / "in" / f"{name}.{ending}").write_bytes(content)
+    table, path = pa.table({"ts": [1, 2], "k": [3, 4]}), tmp_path / "in" / f"2.{ending}"
+    if ending == "csv.gz":
+        path.write_bytes(gzip.compress(b"ts,k\n1,3\n2,4\n"))
+    else:
+        write(table, path)
+    outcome = eddy.run(QUERY, {"A": f"{tmp_path}/in/"})
+    assert outcome.to_arrow().to_pylist() == table.to_pylist()
+    path.unlink()
+    with pytest.raises(eddy.EddyError, match=r"0\.\w+(\.gz)? is (empty|no whole)"):
+        eddy.run(QUERY, {"A": f"{tmp_path}/in/"})
