@@ -24,6 +24,7 @@ from rich.console import Console
 from eddy.demo.drift import Drift
 from eddy.demo.progress import Live, Plain, Progress
 from eddy.errors import EddyError
+from eddy.page.cells import cells_of
 from eddy.page.html import write
 from eddy.query.query import Query
 from eddy.query.sql import sql
@@ -157,16 +158,11 @@ class Flights:
         drift = Drift()
         with self.progress.step("one engine on a feed that drifts, and a fixed plan beside it") as show:
             run = drift.run(show)
-        run["cells"] = [
-            {
-                "cell": cell.cell,
-                "rows": sum(cell.rows.values()),
-                "results": cell.results,
-                "seconds": cell.engine_seconds,
-                "plan": cell.plan,
-            }
-            for cell in sorted(cells, key=lambda cell: cell.cell)
-        ]
+        run["cells"] = cells_of(cells)
+        run["cells_hint"] = (
+            f"The flights: {self.results:,} results, in {len(cells)} partitions, each with an engine and a plan of "
+            "its own. The rest of this page is the other engine, on a feed that drifts."
+        )
         say, changes = self.progress.say, sum(change["outcome"] == "changed" for change in run["changes"])
         faster = f"{drift.gain:.1f} times as fast as the plan that was best at first"
         say(f"A feed that drifts: {changes} changes of plan, {faster}, in one run.")

@@ -15,12 +15,15 @@ import pyarrow as pa
 from attrs import define, evolve
 
 from eddy.errors import BatchError, EddyError
+from eddy.page.cells import spark_run
+from eddy.page.html import write
 from eddy.query.query import Query
 from eddy.query.stream import Stream
 from eddy.running.checking import Checker
 from eddy.running.letters import Letters, told_of
 from eddy.running.options import Options
 from eddy.running.outcome import Outcome
+from eddy.running.showing import ENDS
 from eddy.sinks.base import commit_at_once
 from eddy.sources.base import Piece, Source
 from eddy.sources.lines import LineFiles
@@ -42,8 +45,7 @@ REFUSED = {
     "latency": "there are no batches whose size could be chosen",
     "batch": "Spark sizes batches by spark.sql.execution.arrow.maxRecordsPerBatch",
     "threads": "Spark runs as many tasks as it has cores",
-    "watch": "there is no page: see Spark's own, and eddy.spark.explain",
-    "report": "there is no page: see eddy.spark.explain",
+    "watch": "a page comes at the end: give report='run.html', and see Spark's own meanwhile",
     "metrics": "engines are in Spark's workers: see its own metrics, and eddy.spark.reports",
     "clock": "nobody waits for a clock",
 }
@@ -71,6 +73,7 @@ def run_on_spark(query: Query, sources: Mapping[str, Source], options: Options, 
     """Run it; returns when all results are written."""
     from eddy.spark import session
     from eddy.spark.bounded import join
+    from eddy.spark.explain import explain, reports
     from eddy.spark.internals import active_context
     from eddy.spark.report import tally
 
@@ -102,7 +105,7 @@ def run_on_spark(query: Query, sources: Mapping[str, Source], options: Options, 
             raise
         raise (BatchError if ours[1] == "BatchError" else EddyError)(ours[2]) from None
     read = {(stream, file): tuple(rest) for stream, file, *rest in counts.value}  # a file may be read twice
-    return Outcome(
+    outcome = Outcome(
         results=results,
         rows=_sums(query, read, 0),
         bad={name: count for name, count in _sums(query, read, 1).items() if count},
@@ -116,6 +119,11 @@ def run_on_spark(query: Query, sources: Mapping[str, Source], options: Options, 
         ended=ended,
         collected=sink.to_arrow() if options.collects else None,  # type: ignore[attr-defined]
     )
+    if options.shows.report is not None:
+        dealt = explain(joined).split("\nrows sent: ")[0]
+        told = spark_run(query, sources, evolve(outcome, ended=ENDS[ended]), reports(joined), dealt)
+        write(options.shows.report, told)
+    return outcome
 
 
 def _sums(query: Query, read: Mapping[tuple[str, str], Any], place: int) -> dict[str, int]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +15,11 @@ from tests.runs import QUERY, counted, expected, feed, read, write
 from tests.sparks import spark
 
 __all__ = ["spark"]
+
+
+def shown(path):
+    text = Path(path).read_text()
+    return json.loads(re.search(r'<script type="application/json" id="run">(.*?)</script>', text, re.S)[1])
 
 
 @pytest.fixture
@@ -35,6 +43,17 @@ def test_results_are_those_of_a_local_run(spark, files, tmp_path):
     assert counted(here.to_arrow()) == counted(read(tmp_path / "out")) == expected(feed(3, disorder=20))
     assert (there.rows, there.bad, there.results, there.ended) == (here.rows, here.bad, here.results, "end")
     assert there.letters == here.letters and there.bad == {"A": 1}
+
+
+def test_a_report_has_the_cells(spark, files, tmp_path):
+    """Each with its rows, results, plans and times; how rows were dealt out, the query, and what came of it."""
+    done = eddy.run(QUERY, files, f"{tmp_path}/out/", on="spark", partitions=2, report=tmp_path / "run.html")
+    run = shown(tmp_path / "run.html")
+    assert run["ended"] == "all sources have ended" and run["now"]["results"] == done.results > 0
+    assert {stream["name"]: stream["rows"] for stream in run["now"]["streams"]} == done.rows
+    assert sum(cell["results"] for cell in run["cells"]) == done.results
+    assert all(cell["plans"] and cell["seconds"] >= cell["engine"] > 0 for cell in run["cells"])
+    assert run["cells_hint"].startswith("partitioned by ") and "stream A from" in run["query"]
 
 
 def test_a_bad_row_may_be_an_error(spark, tmp_path):

@@ -309,10 +309,10 @@
 
   // -- tables ---------------------------------------------------------------------------------------------------------
 
-  function table(id, names, rows) {
+  function table(id, names, rows, words) { // words: the last column is text of any length
     const top = make("tr"), headRow = make("thead"), body = make("tbody");
     for (const name of names) {
-      const cell = make("th", name);
+      const cell = make("th", name, words && name === names[names.length - 1] ? "words" : null);
       cell.scope = "col";
       top.append(cell);
     }
@@ -320,7 +320,7 @@
     for (const row of rows) {
       const line = make("tr");
       row.forEach((value, i) => {
-        const cell = make(i ? "td" : "th", value);
+        const cell = make(i ? "td" : "th", value, words && i === row.length - 1 ? "words" : null);
         if (!i) cell.scope = "row";
         line.append(cell);
       });
@@ -348,8 +348,10 @@
         f.sampled === null ? "" : f.sampled.toPrecision(3)]));
     const cells = run.cells || [];
     byId("cells-section").hidden = !cells.length;
-    table("cells", ["cell", "rows", "results", "seconds", "plan"],
-      cells.map((c) => [c.cell, many(c.rows), many(c.results), seconds(c.seconds), c.plan]));
+    byId("cells-hint").textContent = run.cells_hint || "";
+    table("cells", ["cell", "rows", "results", "memory", "seconds", "in the engine", "plans, the last one last"],
+      cells.map((c) => [c.cell, many(c.rows), many(c.results), c.bytes === undefined ? "" : bytes(c.bytes), seconds(c.seconds),
+        c.engine === undefined ? "" : seconds(c.engine), (c.plans || [c.plan]).join("\n→ ")]), true);
   }
 
   // -- all of it ------------------------------------------------------------------------------------------------------
@@ -361,18 +363,19 @@
       if (run.ended) say(run.ended);
       else if (run.now.plan !== before.now.plan) say(`the plan is now ${run.now.plan}`);
     }
+    for (const part of ["plan", "why", "time", "fans-section"]) byId(part).hidden = !run.now.picture; // of many engines
     head();
     plan();
     changes();
     reason();
     tables();
-    if (!charts.length) drawCharts();
-    else KINDS.forEach(([key], i) => charts[i].setData(drawn(key)));
+    if (!charts.length && run.now.picture) drawCharts();
+    else if (charts.length) KINDS.forEach(([key], i) => charts[i].setData(drawn(key)));
   }
 
   show();
   new ResizeObserver(() => requestAnimationFrame(() => charts.forEach(fit))).observe(byId("charts"));
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawCharts);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => run.now.picture && drawCharts());
   if (run.live && !run.ended) {
     const source = new EventSource("/events");
     source.onmessage = (event) => {
