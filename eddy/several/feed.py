@@ -173,9 +173,9 @@ def _check_same(query: str, name: str, known: Stream, declared: Stream) -> None:
         theirs = ", ".join(f"{column} {kind}" for column, kind in declared.columns.items())
         raise QueryError(
             f"query {query}: stream {name} has the columns {theirs}, and other queries of the engine declare {ours}: "
-            "declare the same columns in the same order in all of them"
+            "declare the same columns in all of them"
         )
-    for what in ("time", "static", "strict", "parse"):
+    for what in ("static", "time", "strict", "parse"):
         if getattr(known, what) != getattr(declared, what):
             raise QueryError(
                 f"query {query}: stream {name} has {what}={getattr(declared, what)!r}, and other queries of the engine "
