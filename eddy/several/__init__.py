@@ -7,5 +7,5 @@ want it (CACQ's lineage), and a result belongs to the queries that want all of i
 `Feed` (streams, their rows and strings, stored once), `Core`, `GroupedFilters`, `Lineage`, `Share` (the results of a
 batch by query), `Group` (a core and its queries), `SharedEddy` (the doors).
 
-May import from every room up to `engine`.
+May import: everything above.
 """
