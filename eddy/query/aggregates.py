@@ -145,8 +145,8 @@ def parse_aggregates(aggregates: object, groups: Iterable[str], scope: Scope) ->
         )
     if not aggregates:
         raise QueryError(
-            "there is no aggregate for the groups: add one, such as aggregates={'n': 'COUNT(*)'}, "
-            "or leave group_by and aggregates out"
+            "there is no aggregate for the groups: add one, such as aggregates={'n': 'COUNT(*)'}, or name what is "
+            "shown, such as select=['A.x'], or leave group_by and aggregates out"
         )
     if not all(isinstance(name, str) and name for name in aggregates):
         raise QueryError(f"the names of aggregates must be texts: {list(aggregates)}")

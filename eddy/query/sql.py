@@ -22,7 +22,7 @@ from eddy.query.aggregates import OwnKind, own_by_name
 from eddy.query.attaching import KINDS, Attaching, asked_about, kind_of
 from eddy.query.brackets import check_time, windows_of
 from eddy.query.expressions import Expression
-from eddy.query.flatten import flattened
+from eddy.query.flatten import Columns, flattened
 from eddy.query.logic import conjuncts
 from eddy.query.minus import base_of, refuse_between, refuse_unequal
 from eddy.query.names import Scope, nearest
@@ -32,6 +32,7 @@ from eddy.query.parse import condition, parse_sql, parts_of
 from eddy.query.place import about, at, shows_places
 from eddy.query.query import Query
 from eddy.query.selected import cut, selected
+from eddy.query.set_operations import as_select
 from eddy.query.stream import Stream, like
 from eddy.query.using import Item, Joined, joined
 from eddy.query.windows import Window
@@ -43,6 +44,7 @@ _PIECE = re.compile(
     re.DOTALL | re.IGNORECASE,
 )
 _NO_STREAM = re.compile(r"\s*(\(|(?:ALL|DISTINCT|SELECT|WITH|VALUES)\b)", re.IGNORECASE)
+_SELECT = re.compile(r"\s*(?:ALL\b|DISTINCT\b)?[\s(]*SELECT\b", re.IGNORECASE)
 _EXCEPT = "write FROM A EXCEPT B ON A.k = B.k"
 _CLAUSES = {"windows": "WINDOW", "locks": "FOR UPDATE"}
 _INSTEAD = {
@@ -51,7 +53,6 @@ _INSTEAD = {
     "locks": "a query only reads; leave it out",
     "into": "write SELECT columns FROM streams, and push the results where you want them",
     "union": "run each SELECT in an engine of its own, and put the results together",
-    "intersect": "write JOIN, with the columns that must be equal, and DISTINCT",
     "block": "give each statement to eddy.sql by itself",
 }
 
@@ -124,7 +125,7 @@ def arguments(
     if not isinstance(schemas, Mapping):
         raise QueryError(f"schemas must be a dict of streams and their columns, not {shown(schemas)}")
     plain, brackets, excepts, changes = _lift(text)
-    select = _parse(plain, text, excepts)
+    select = _parse(plain, text, excepts, lambda name: _columns(name, schemas))
     flat = flattened(select, lambda name: _columns(name, schemas))
     if flat is not select and excepts:
         raise QueryError(f"EXCEPT does not go with subqueries and parentheses in FROM: {_EXCEPT}")
@@ -220,6 +221,9 @@ def _lift(text: str) -> tuple[str, list[tuple[int, str]], list[int], bool]:
         if word != "EXCEPT":
             later.extend([word] if word and not depth else [])
             return piece[0]
+        if _SELECT.match(text, piece.end()):
+            later.clear()
+            return piece[0]
         wrong = _NO_STREAM.match(text, piece.end())
         if wrong:
             what = "(...)" if wrong[1] == "(" else wrong[1].upper()
@@ -235,10 +239,10 @@ def _lift(text: str) -> tuple[str, list[tuple[int, str]], list[int], bool]:
     return plain, brackets, excepts, bool(emitted)
 
 
-def _parse(plain: str, text: str, excepts: list[int]) -> exp.Select:
+def _parse(plain: str, text: str, excepts: list[int], columns: Columns) -> exp.Select:
     """sqlglot's tree, which has no clauses but those that we know."""
     try:
-        select = parse_sql(plain, written=text)
+        select = as_select(parse_sql(plain, written=text), columns)
     except QueryError as error:
         if not excepts:
             raise

@@ -287,8 +287,8 @@ def test_except_with_itself():
     [
         ("SELECT A.k FROM A EXCEPT B", r"EXCEPT B has no condition: write FROM A EXCEPT B ON A\.k = B\.k"),
         ("SELECT A.k FROM A EXCEPT B EXCEPT C ON A.k = C.k", "EXCEPT B has no condition"),
-        ("SELECT A.k FROM A EXCEPT SELECT B.k FROM B", "EXCEPT SELECT is not supported: write FROM A EXCEPT B ON"),
-        ("SELECT A.k FROM A EXCEPT (SELECT B.k FROM B)", r"EXCEPT \(\.\.\.\) is not supported"),
+        ("SELECT A.k FROM A EXCEPT VALUES (1)", "EXCEPT VALUES is not supported: write FROM A EXCEPT B ON"),
+        ("SELECT A.k FROM A EXCEPT (VALUES (1))", r"EXCEPT \(\.\.\.\) is not supported"),
         ("SELECT A.k FROM A EXCEPT ALL SELECT B.k FROM B", "EXCEPT ALL is not supported"),
         ("SELECT * EXCEPT (k) FROM A, B WHERE A.k = B.k", r"EXCEPT \(\.\.\.\) is not supported"),
         ("SELECT A.k FROM A WHERE A.v > 3 EXCEPT B ON A.k = B.k", "EXCEPT stands behind WHERE, but belongs to FROM"),

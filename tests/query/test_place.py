@@ -36,7 +36,7 @@ MARKED = [  # a statement, and below it the place that its error is about
     "SELECT A.x + <<FROM>> A",
     "SELECT A.x FROM A ORDER BY <<x>>",
     "SELECT A.x FROM A LIMIT <<3>>",
-    "SELECT A.x FROM A <<EXCEPT (>>SELECT 1)",
+    "SELECT A.x FROM A <<EXCEPT (>>VALUES (1))",
     "SELECT A.x FROM A WHERE A.x > 1 <<EXCEPT>> B ON A.x = B.x",
     "SELECT A.x FROM A EXCEPT <<B>>",
     "SELECT A.x FROM A EXCEPT B ON A.x = B.x AND <<A.x > B.z>>",
