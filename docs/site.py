@@ -21,7 +21,7 @@ PAGES, SITE = ROOT / "build" / "pages", ROOT / "build" / "site"
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
 NAV = {
     "Begin": "tutorial setup run examples shell watch",
-    "Queries": "queries expressions types outer differences operators time",
+    "Queries": "queries sql expressions types outer differences operators time",
     "In Python": "pushing plans inspecting saving inputs api",
     "Operate": "operations monitoring tuning memory kafka brokers postgresql http scaling spark limits",
     "How it works": "exact migration routing feedback stairs printed architecture",
