@@ -134,8 +134,12 @@ def _feed(query: eddy.Query, by_table: bool) -> Iterator[tuple[str, pa.Table]]:
 
 
 def rows_of(table: pa.Table) -> list[tuple[object, ...]]:
-    """The rows of a table."""
-    return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
+    """The rows of a table; lists are tuples."""
+    columns = [
+        [tuple(value) if isinstance(value, list) else value for value in column.to_pylist()]
+        for column in table.columns
+    ]
+    return list(zip(*columns, strict=True))
 
 
 def duckdb_finds(statement: str) -> list[tuple[object, ...]]:

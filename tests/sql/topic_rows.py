@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Sequence
+from decimal import Decimal
 
 import pyarrow as pa
 
 INT, FLOAT, TEXT, BOOL = pa.int64(), pa.float64(), pa.string(), pa.bool_()
+DAY, MONEY = pa.date32(), pa.decimal128(8, 2)
 TIME, SECONDS = pa.timestamp("us"), pa.timestamp("s")
 T = datetime.datetime
 
@@ -75,6 +77,14 @@ TABLES = {
         (T(1969, 12, 28, 0, 0, 1), T(1970, 1, 1)),
         (T(2020, 12, 31, 12), T(2021, 1, 3)),
         (None, T(2000, 1, 1)),
+    ),
+    "sales": _table(
+        {"day": DAY, "amount": MONEY, "rate": pa.decimal128(4, 3), "clock": pa.time64("us"), "n": INT},
+        (datetime.date(2024, 2, 29), Decimal("12.50"), Decimal("0.125"), datetime.time(10, 30), 1),
+        (datetime.date(2024, 3, 1), Decimal("-0.05"), Decimal("1.500"), datetime.time(0), 2),
+        (datetime.date(1969, 12, 31), Decimal("999999.99"), None, datetime.time(23, 59, 59, 5), 1),
+        (None, None, Decimal("0.333"), None, 2),
+        (datetime.date(2024, 3, 1), Decimal("2.25"), Decimal("2.000"), datetime.time(10, 30), None),
     ),
     "ticks": _table(
         {"ts": INT, "k": INT, "v": INT},
