@@ -352,7 +352,7 @@ class Eddy:
     def load(
         cls,
         path: Path,
-        query: Query | None = None,
+        query: Query | Mapping[str, Query] | None = None,
         *,
         plan: str | None = None,
         routing: Routing | None = None,
@@ -388,7 +388,12 @@ class Eddy:
             **{"lateness": lateness, "late": late, "idle": idle, "clock": clock},
         }
         self = cls.__new__(cls)
-        state, self._metadata = snapshot.load(path, query, options, _empty)
+        try:
+            state, self._metadata = snapshot.load(path, query, options, _empty)
+        except snapshot.OfSeveral:
+            from eddy.several.shared_eddy import SharedEddy  # which is an Eddy itself
+
+            return SharedEddy.restored(path, query, options)
         self._state = started(state)
         return self
 

@@ -14,6 +14,7 @@ from eddy.query.query import Query
 from eddy.several.feed import Admitted, Feed
 from eddy.several.group import Group, Makers
 from eddy.several.replay import replay
+from eddy.state import EngineState
 
 
 class OwnGroup(Group):
@@ -25,6 +26,14 @@ class OwnGroup(Group):
         self.name, self.query = name, query
         state = build(checked(query, plan, **options), plan, house=House(house.access))
         self.engine = EngineOver(started(steered(state)))
+
+    @classmethod
+    def over(cls, name: str, state: EngineState, before: Mapping[str, int]) -> OwnGroup:
+        """A query whose engine was loaded."""
+        group = cls.__new__(cls)
+        group.name, group.query, group.before = name, state.options.query, before
+        group.engine = EngineOver(started(state))
+        return group
 
     @property
     def names(self) -> tuple[str, ...]:

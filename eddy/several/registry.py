@@ -34,7 +34,7 @@ class Registry:
         self.of: dict[str, Group] = {}
         self.queries: dict[str, Query] = {}
         """Another dict whenever one comes or goes."""
-        self._house = House(self.access, self.feed.pool)
+        self.house = House(self.access, self.feed.pool)
         self._filtered: set[Any] = set()
         """Cores that are going to have filters, once the first queries are added."""
 
@@ -74,17 +74,22 @@ class Registry:
         except BaseException:
             self.feed.restore(before)
             raise
+        self.enter(group, {name: query})
+
+    def enter(self, group: Group, queries: Mapping[str, Query]) -> None:
+        """A group runs these queries from now on."""
         if group not in self.groups:
             self.groups.append(group)
-        self.of[name], self.queries = group, {**self.queries, name: query}
+            group.state.beside = partial(self._beside, group)
+        self.of.update(dict.fromkeys(queries, group))
+        self.queries = {**self.queries, **queries}
 
     def _group_for(
         self, name: str, query: Query, plan: str | None, history: bool, firsts: dict[str, int]
     ) -> Group:
         """The group that has taken a query in: that of its core, or one of its own."""
         if not is_shareable(query):
-            own = OwnGroup(name, query, plan, self.options, self._house)
-            own.state.beside = partial(self._beside, own)
+            own = OwnGroup(name, query, plan, self.options, self.house)
             own.begin(self.feed, firsts)
             return own
         said = signature(query)
@@ -97,9 +102,9 @@ class Registry:
                 if parsed is not None:
                     self._with_state(partial(group.state.steering.change, parsed))
                 return group
-        opening = Opening(self.feed, self._house, self.options, plan)
-        fresh = SharedGroup(opening, query, said, bool(query.filters) or said in self._filtered)
-        fresh.state.beside = partial(self._beside, fresh)
+        opening = Opening(self.feed, self.house, self.options, plan)
+        filtered = bool(query.filters) or said in self._filtered
+        fresh = SharedGroup(opening, query, said, filtered, query.in_order)
         fresh.add_first(name, query, firsts)
         return fresh
 
@@ -131,6 +136,14 @@ class Registry:
             for stream, low in group.live().items():
                 if stream in query.streams:
                     found[stream] = min(low, found.get(stream, low))
+        return found
+
+    def lows(self) -> dict[str, int]:
+        """For each stream the first row that some window holds; the next one if none does."""
+        found = {name: one.payload.next_row for name, one in self.feed.streams.items()}
+        for group in self.groups:
+            for stream, low in group.live().items():
+                found[stream] = min(low, found[stream])
         return found
 
     # -- rows ----------------------------------------------------------------------------------------------------------

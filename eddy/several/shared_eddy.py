@@ -15,11 +15,15 @@ from eddy.errors import EddyError, PlanError, StateError
 from eddy.query.query import Query
 from eddy.reorder.disorder import Lateness
 from eddy.results.result import Result
+from eddy.several.loading import registry_of
 from eddy.several.own_group import OwnGroup
 from eddy.several.query_doors import QueryDoors
 from eddy.several.registry import Registry
 from eddy.several.results import Results
+from eddy.several.saving import save
 from eddy.shown import kind_of
+from eddy.snapshot.format import opened
+from eddy.snapshot.place import Place
 from policies import Feedback, Migration, Routing
 
 T = TypeVar("T")
@@ -196,11 +200,24 @@ class SharedEddy(QueryDoors):
 
     # -- what is not there yet -----------------------------------------------------------------------------------
 
-    def save(self, path: Any, *, metadata: Any = None) -> NoReturn:
-        """Not of several queries."""
-        raise EddyError(
-            "an engine of several queries cannot be saved: save an engine for each query, or push the rows again"
-        )
+    def save(self, path: Any, *, metadata: Any = None) -> None:
+        """Write a snapshot of all queries in one file: the live rows, once, and their plans. `Eddy.load` reads it."""
+        self._check_open("save")
+        if isinstance(path, Place):
+            raise EddyError("several queries are saved in one file: give its path")
+        self._alone(lambda: save(self._registry, path, metadata))
+
+    @classmethod
+    def restored(cls, path: Any, query: Any, options: Mapping[str, Any]) -> SharedEddy:
+        """For `Eddy.load`: an engine that goes on where the saved one stood."""
+        if options.get("plan") is not None:
+            raise EddyError("the snapshot is of several queries: load it, and then migrate(plan, query=...)")
+        self = object.__new__(cls)
+        given = {name: value for name, value in options.items() if name not in ("plan", "threads")}
+        with opened(path) as file:
+            self._registry, self._metadata = registry_of(file, query, given)
+        self._closed, self._pending = False, None
+        return self
 
     def watch(self, *, port: int = 0) -> NoReturn:
         """Not of several queries."""

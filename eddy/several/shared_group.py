@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from attrs import define, evolve
+from attrs import define, evolve, frozen
 
 from eddy.engine.build import House, build, started, steered
 from eddy.engine.eddy import EngineOver
@@ -38,18 +38,30 @@ class Opening:
     plan: str | None
 
 
+@frozen(eq=False)
+class Saved:
+    """What a snapshot has of a group beside its rows and queries."""
+
+    lows: Mapping[str, int]
+    now: int | None
+    pins: Sequence[str]
+    frozen: bool
+    decided: int
+    counters: Mapping[str, int]
+
+
 class SharedGroup(Group):
     """Queries of one core."""
 
-    def __init__(self, opening: Opening, query: Query, said: Hashable, filtered: bool) -> None:
+    def __init__(self, opening: Opening, query: Query, said: Hashable, filtered: bool, ordered: bool) -> None:
         """A group for a query, which is to be added then; ``said`` is the `signature` of the core.
 
-        ``filtered``: one of the queries, of those to come too, has filters.
+        ``filtered``: one of the queries, of those to come too, has filters; ``ordered``: one asks for an order.
         """
         self.said = said
         self._feed, self._house, self._options = opening.feed, opening.house, opening.options
         order = [name for name in self._feed.streams if name in query.streams]
-        self.core = core_of(query, order, query.in_order, filtered)
+        self.core = core_of(query, order, ordered, filtered)
         self.lineage = Lineage(self.core.names)
         self.output = SharedOutput(
             self.core, self._feed.pool, self.lineage, self._feed.payload, self._house.access
@@ -89,6 +101,29 @@ class SharedGroup(Group):
             live = live_results(self.state)[0]
             self.output.restore(live, self.state.streams)
             self.output.begin(member, live, self.state.streams)
+
+    def restore(self, queries: Mapping[str, tuple[Query, Any]], saved: Saved) -> bool:
+        """The queries of a snapshot, each with the first rows that it sees; whether the feed has the rows for them."""
+        for name, (query, firsts) in queries.items():
+            member = self._member(name, query)
+            member.firsts = firsts
+            self.lineage.add(member.slot, query.filters)
+            self.output.join(member)
+        state = self.state
+        state.events = state.loaded = saved.counters["events"]
+        state.results, state.migrations = saved.counters["results"], saved.counters["migrations"]
+        plant(state, self.core, self._feed, self.lineage, saved.lows)
+        if saved.now is not None and state.intake.now is not None and saved.now > state.intake.now:
+            state.intake.now = saved.now
+            state.lowwater.advance(np.array([-1], np.int32), np.array([saved.now]))
+        state.steering.restore(saved.pins, saved.frozen)
+        state.steering.resume(saved.decided)
+        if self.output.signed:
+            live = live_results(state)[0]
+            self.output.restore(live, state.streams)
+            for member in self.members.values():
+                self.output.begin(member, live, state.streams)
+        return state.lowwater.lows.tolist() == [saved.lows[name] for name in self.core.names]
 
     def add(self, name: str, query: Query, history: bool) -> None:
         """One more query. With ``history`` it sees the rows that are live, else those to come."""

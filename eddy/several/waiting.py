@@ -24,24 +24,25 @@ class Waiting:
     """What stands before the queries: nothing, or a buffer whose rows wait for the watermark."""
 
     def __init__(self, feed: Feed, lateness: Any, late: Any, idle: Any, clock: Any) -> None:
-        self._feed, self._given = feed, (lateness, late, idle, clock)
-        self._buffer: ReorderBuffer | None = None
+        self._feed, self._given = feed, (late, idle, clock)
+        self.lateness = lateness
+        self.buffer: ReorderBuffer | None = None
         if lateness is None and any(value is not None for value in (late, idle, clock)):
             raise EddyError("late=, idle= and clock= are for rows that come out of order: give lateness= too")
 
     def declare(self) -> None:
         """Streams were declared."""
-        if self._given[0] is None:
+        if self.lateness is None:
             return
-        query, old = self._feed.query, self._buffer
+        query, old = self._feed.query, self.buffer
         if old is not None and len(old.query.names) == len(query.names):
             return
-        lateness = self._given[0]
+        lateness = self.lateness
         if isinstance(lateness, Mapping):  # it may name streams of queries to come
             lateness = {name: value for name, value in lateness.items() if name in query.streams}
-        disorder = disorder_of(query, lateness, *self._given[1:])
+        disorder = disorder_of(query, lateness, *self._given)
         assert disorder is not None
-        new = self._buffer = ReorderBuffer(query, disorder)
+        new = self.buffer = ReorderBuffer(query, disorder)
         if old is not None:  # streams keep their numbers
             fresh, known = new.watermarks, old.watermarks
             new.watermarks = Watermarks(
@@ -56,13 +57,13 @@ class Waiting:
 
     def push(self, batches: Mapping[str, Any], take: Take) -> list[Makers]:
         """Rows arrive; what the watermark has passed is taken in."""
-        if self._buffer is None:
+        if self.buffer is None:
             return take(batches)
-        return self._release(self._buffer, self._buffer.offer(batches), take)
+        return self._release(self.buffer, self.buffer.offer(batches), take)
 
     def advance(self, ts: Any, stream: str | None, take: Take, groups: Sequence[Group]) -> list[Makers]:
         """Nothing older than a time comes any more."""
-        buffer, found = self._buffer, list[Makers]()
+        buffer, found = self.buffer, list[Makers]()
         if buffer is None and (stream is not None or ts is None):
             raise EddyError(
                 "without lateness= all streams have one time, which their rows tell: advance(ts) moves it; "
@@ -86,18 +87,18 @@ class Waiting:
 
     def flush(self, take: Take) -> list[Makers]:
         """Nothing waits any longer."""
-        return [] if self._buffer is None else self._release(self._buffer, self._buffer.flushed(), take)
+        return [] if self.buffer is None else self._release(self.buffer, self.buffer.flushed(), take)
 
     def hand_out(self) -> dict[str, pa.Table]:
         """The late rows that were kept."""
-        if self._buffer is None or self._buffer.disorder.late != "keep":
+        if self.buffer is None or self.buffer.disorder.late != "keep":
             raise EddyError("late() hands out the rows that Eddy(queries, lateness=..., late='keep') keeps")
-        return self._buffer.hand_out()
+        return self.buffer.hand_out()
 
     @property
     def nbytes(self) -> int:
         """Bytes of the rows that wait."""
-        return 0 if self._buffer is None else self._buffer.nbytes
+        return 0 if self.buffer is None else self.buffer.nbytes
 
     def _release(self, buffer: ReorderBuffer, offer: Offer, take: Take) -> list[Makers]:
         found = take(offer.released) if offer.released else []

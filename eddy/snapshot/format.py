@@ -31,11 +31,11 @@ from eddy.errors import StateError
 from eddy.snapshot.remote import got, local, put, scheme_of
 from eddy.snapshot.segments import Beside
 
-FORMAT = 4
+FORMAT = 5
 """Raised with every change that an older library could not read; `tests/data` keeps a file of each. A file has the
 lowest that tells what is in it: 2 if there is a reorder buffer, whose rows are in tables after those of the streams; 3
 if streams are attached, whose tables come after those of the core, and before those of the buffer; 4 if rows lie in
-files beside it."""
+files beside it; 5 if the engine runs several queries."""
 
 Path = str | os.PathLike[str]
 """Of a file."""
@@ -58,7 +58,7 @@ def write(path: Path, header: dict[str, Any], tables: Sequence[Table]) -> None:
     """Write a snapshot, in place of the one that may be there; an error leaves that one as it was."""
     name = _checked(path)
     if scheme_of(name) is not None:
-        put(name, lambda file: _pack(file, header, tables))
+        put(name, lambda file: pack(file, header, tables))
         return
     target = os.path.realpath(local(name))
     folder = os.path.dirname(target)
@@ -66,7 +66,7 @@ def write(path: Path, header: dict[str, Any], tables: Sequence[Table]) -> None:
     try:
         _remove_leftovers(folder)
         with open(unfinished, "xb") as file:
-            _pack(file, header, tables)
+            pack(file, header, tables)
             file.flush()
             os.fsync(file.fileno())
         os.replace(unfinished, target)
@@ -85,7 +85,8 @@ def _checked(path: Path) -> str:
     return path_to("a snapshot is a file", path, StateError)
 
 
-def _pack(file: BinaryIO, header: dict[str, Any], tables: Sequence[Table]) -> None:
+def pack(file: BinaryIO, header: dict[str, Any], tables: Sequence[Table]) -> None:
+    """Write a snapshot into a file that is open."""
     codec = "zstd" if pa.Codec.is_available("zstd") else None
     options = pa.ipc.IpcWriteOptions(compression=codec)
     with zipfile.ZipFile(file, "w") as archive:
@@ -175,7 +176,7 @@ def opened(path: Path) -> Iterator[SnapshotFile]:
     name = _checked(path)
     if scheme_of(name) is not None:
         with got(name) as file:
-            yield _read(file, name, "")
+            yield unpack(file, name, "")
         return
     try:
         file = open(local(name), "rb")
@@ -184,10 +185,10 @@ def opened(path: Path) -> Iterator[SnapshotFile]:
             f"cannot read the snapshot {name!r}: {error.strerror}; give the path that engine.save wrote to"
         ) from error
     with file:
-        yield _read(file, name, os.path.dirname(os.path.realpath(local(name))))
+        yield unpack(file, name, os.path.dirname(os.path.realpath(local(name))))
 
 
-def _read(file: BinaryIO, name: str, folder: str) -> SnapshotFile:
+def unpack(file: BinaryIO, name: str, folder: str) -> SnapshotFile:
     """The snapshot in a file: what it holds, and files of its ``folder`` that it names, have their checksums."""
     try:
         archive = zipfile.ZipFile(file)

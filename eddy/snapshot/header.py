@@ -7,6 +7,8 @@ from typing import Any
 from attrs import field, frozen, validators
 
 POLICIES = ("routing", "migration", "feedback")
+SEVERAL = "several"
+"""In its place: what there is to say of an engine of several queries."""
 OPTIONS = ("plan", "batch_size", "joins", "seed", "retractions", "advise")
 """What a loaded engine has from the saved one, where it is given nothing else."""
 BEFORE: dict[str, Any] = {

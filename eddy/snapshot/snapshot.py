@@ -21,7 +21,7 @@ from eddy.query.windows import uses_time
 from eddy.router.executor import PlanExecutor
 from eddy.snapshot import attached, disorder
 from eddy.snapshot.format import SnapshotFile, Table, damaged, opened, write
-from eddy.snapshot.header import BEFORE, OPTIONS, POLICIES, Saved, was_auto
+from eddy.snapshot.header import BEFORE, OPTIONS, POLICIES, SEVERAL, Saved, was_auto
 from eddy.snapshot.metadata import check_metadata
 from eddy.snapshot.place import Path, Place
 from eddy.snapshot.policy import is_auto, made_again, saved_options
@@ -43,12 +43,17 @@ def save(state: EngineState, path: Path, metadata: Any = None) -> None:
     if isinstance(path, Place):
         path.save(state, metadata)
         return
+    write(path, *contents_of(state, metadata))
+
+
+def contents_of(state: EngineState, metadata: Any = None) -> tuple[dict[str, Any], list[Table]]:
+    """The header and the tables of a snapshot."""
     version, saved = header_of(state, metadata)
     tables: list[Table] = [
         (schema_of(state.query, stream), batches_of(state, stream)) for stream in state.streams
     ]
     tables += [*attached.tables(state), *disorder.tables(state.reorder)]
-    write(path, {"format": version, **asdict(saved)}, tables)
+    return {"format": version, **asdict(saved)}, tables
 
 
 def header_of(state: EngineState, metadata: Any) -> tuple[int, Saved]:
@@ -91,12 +96,18 @@ def header_of(state: EngineState, metadata: Any) -> tuple[int, Saved]:
     return (version if state.attached is None else attached.FORMAT), saved
 
 
-def load(path: Path, query: Query | None, options: dict[str, Any], make: Make) -> tuple[EngineState, Any]:
+class OfSeveral(Exception):
+    """A snapshot is of an engine of several queries, which `eddy.several` loads."""
+
+
+def load(path: Path, query: object, options: dict[str, Any], make: Make) -> tuple[EngineState, Any]:
     """The state of an engine that goes on where the saved one stood, and the metadata that it was saved with.
 
     ``options`` go before its own, but for None.
     """
     with path.opened() if isinstance(path, Place) else opened(path) as file:
+        if SEVERAL in file.header:
+            raise OfSeveral
         with file.reading():
             header = {**BEFORE, **file.header}
             header.setdefault("auto", was_auto(file.header))

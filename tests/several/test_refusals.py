@@ -224,7 +224,6 @@ def test_options_that_do_not_go_with_several_queries(options, match):
     "what, match",
     [
         (lambda engine: engine.push("A", row("A", 12), max_rows=5), "max_rows is for engines of one query"),
-        (lambda engine: engine.save("file"), "an engine of several queries cannot be saved"),
         (lambda engine: engine.watch(), "the page shows an engine of one query"),
         (lambda engine: engine.advance(12, stream="A"), "with Eddy\\(queries, lateness=0\\)"),
         (lambda engine: engine.late(), "late='keep'"),

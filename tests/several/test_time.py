@@ -135,3 +135,18 @@ def test_an_engine_of_one_query_says_how_to_have_several():
         engine.add("more", made(QUERIES["other"]))
     with pytest.raises(eddy.EddyError, match="queries come and go in"):
         engine.drop("more")
+
+
+def test_panes_of_rows_begin_where_the_stream_does():
+    """A query that is added later has panes that begin at multiples of their length, counted from row 0."""
+    text = "SELECT A.v FROM A [ROWS 100], B [TUMBLING 4 ROWS] WHERE A.x = B.x"
+    engine = eddy.Eddy({"all": made("SELECT A.v FROM A [ROWS 100], B [ROWS 3] WHERE A.x = B.x")})
+    row = {"x": 1, "y": 1, "v": 1, "s": "a"}
+    for ts in range(6):
+        engine.push("B", columns("B", [{"ts": ts, **row}]))
+    engine.add("panes", made(text))
+    counts = []
+    for ts in range(6, 11):
+        counts.append(len(engine.push("A", columns("A", [{"ts": ts, **row}]))["panes"]))
+        engine.push("B", columns("B", [{"ts": ts, **row}]))
+    assert counts == [2, 3, 4, 1, 2]

@@ -219,6 +219,9 @@ class World:
     def add(self):
         """One more query, which sees the rows that are live, or those to come."""
         text, history = statement(self.pick), self.pick.chance(70)
+        text = text.replace(
+            "[TUMBLING 6 ROWS]", "[ROWS 6]"
+        )  # panes begin at row 0, which the oracle has not seen
         query, name = made(text), self.name()
         held = self.held() if history else {}
         plan = None

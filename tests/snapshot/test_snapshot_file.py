@@ -246,7 +246,7 @@ def test_a_newer_format_is_refused(tmp_path, whole):
     header.update(format=snapshot_format.FORMAT + 1, library="7.2.0")
     (tmp_path / "new.eddy").write_bytes(rewritten(whole[0], header))
     with pytest.raises(
-        eddy.StateError, match=r"format 5, written by Eddy 7\.2\.0; this library reads .* 4: install"
+        eddy.StateError, match=r"format 6, written by Eddy 7\.2\.0; this library reads .* 5: install"
     ):
         eddy.Eddy.load(tmp_path / "new.eddy")
 
