@@ -22,7 +22,7 @@ LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
 NAV = {
     "Begin": "tutorial setup run examples shell watch",
     "Queries": "queries sql expressions types outer differences operators time",
-    "In Python": "pushing plans inspecting saving inputs api",
+    "In Python": "pushing several plans inspecting saving inputs api",
     "Operate": "operations monitoring tuning memory kafka brokers postgresql http scaling spark limits",
     "How it works": "exact migration routing feedback stairs printed architecture",
     "Research": "extending benchmarks nexmark tpch results",
