@@ -8,7 +8,8 @@
 #   make pages           write the measured figures into the docs, and mark those that are older than the code
 #   make docs            the site of the docs, in build/site
 #   make peers           Eddy beside Flink, Spark, DuckDB and others (ARGS="--only flink --workload three")
-#   make fuzz MINUTES=5  random queries against the naive oracle: joins, then the other operators; then SQL against DuckDB
+#   make fuzz MINUTES=5  random queries against the naive oracle: joins, then the other operators; SQL against DuckDB;
+#                        and sets of queries that come and go
 #   make faults MINUTES=5  random runs that are killed, torn, filled up and cut off, and all that they gave
 #   make lint            ruff and mypy
 #   make clean           remove caches and build products; .venv stays
@@ -58,6 +59,7 @@ fuzz: $(COMPILED)
 	@$(BIN)/python -m tests.fuzz --minutes $(MINUTES)
 	@$(BIN)/python -m tests.fuzz_operators --minutes $(MINUTES)
 	@$(BIN)/python -m tests.sql.fuzz
+	@$(BIN)/python -m tests.several --minutes $(MINUTES)
 
 faults: $(COMPILED)
 	@$(BIN)/python -m tests.faults --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))

@@ -117,7 +117,7 @@ class RecentResults:
         return result
 
     def derive(self, contents: Contents, of: Contents) -> None:
-        """``contents`` were made of others, which still read the engine: they are read at the same time at the latest."""
+        """``contents`` were made of others, which still read the engine: they are read when those are, or before."""
         for push in self._pushes:
             if any(reference() is of for reference in push.contents):
                 push.contents.append(weakref.ref(contents))
