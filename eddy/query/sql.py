@@ -22,7 +22,8 @@ from eddy.query.aggregates import OwnKind, own_by_name
 from eddy.query.attaching import KINDS, Attaching, asked_about, kind_of
 from eddy.query.brackets import check_time, windows_of
 from eddy.query.expressions import Expression
-from eddy.query.flatten import Columns, flattened
+from eddy.query.flatten import flattened
+from eddy.query.letter_case import settle_case
 from eddy.query.logic import conjuncts
 from eddy.query.minus import base_of, refuse_between, refuse_unequal
 from eddy.query.names import Scope, nearest
@@ -125,7 +126,7 @@ def arguments(
     if not isinstance(schemas, Mapping):
         raise QueryError(f"schemas must be a dict of streams and their columns, not {shown(schemas)}")
     plain, brackets, excepts, changes = _lift(text)
-    select = _parse(plain, text, excepts, lambda name: _columns(name, schemas))
+    select = _parse(plain, text, excepts, schemas)
     flat = flattened(select, lambda name: _columns(name, schemas))
     if flat is not select and excepts:
         raise QueryError(f"EXCEPT does not go with subqueries and parentheses in FROM: {_EXCEPT}")
@@ -239,14 +240,20 @@ def _lift(text: str) -> tuple[str, list[tuple[int, str]], list[int], bool]:
     return plain, brackets, excepts, bool(emitted)
 
 
-def _parse(plain: str, text: str, excepts: list[int], columns: Columns) -> exp.Select:
+def _parse(plain: str, text: str, excepts: list[int], schemas: Mapping[str, object]) -> exp.Select:
     """sqlglot's tree, which has no clauses but those that we know."""
+
+    def columns(name: str) -> list[str]:
+        return _columns(name, schemas)
+
     try:
-        select = as_select(parse_sql(plain, written=text), columns)
+        tree = parse_sql(plain, written=text)
     except QueryError as error:
         if not excepts:
             raise
         raise about(error.place, QueryError(f"{error}; for a difference {_EXCEPT}")) from None
+    settle_case(tree, schemas, columns)
+    select = as_select(tree, columns)
     if not isinstance(select, exp.Select):
         name = type(select).__name__
         more = f": {_INSTEAD[name.lower()]}" if name.lower() in _INSTEAD else ""

@@ -184,7 +184,9 @@ def check(text: str, made: dict[str, pa.Table]) -> bool:
             engine.push(stream, table.slice(half * part, None if part else half))
         used = {name: table.slice(0, len(table) if part else len(table) // 2) for name, table in made.items()}
         found = rows_of(engine.table().to_arrow())
-        assert found == expected(text, used), text
+        assert found == expected(re.sub(r"(?i)\bat\b(?=[.,])", "aka", text), used), (
+            text
+        )  # DuckDB: AT is a word
     assert found is not None
     return any(value is not None for row in found for value in row)
 
