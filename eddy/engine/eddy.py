@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NoReturn, overload
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, overload
 
 import pyarrow as pa
 from attrs import evolve
@@ -68,6 +68,8 @@ class Eddy:
     advise: bool = reloaded("advise")
     threads: int = reloaded("threads")
 
+    several: ClassVar[bool] = False
+    """Whether it runs queries that have names: see `SharedEddy`."""
     _metadata: Any = None
 
     def __new__(cls, query: Query | Mapping[str, Query] | None = None, *_: Any, **__: Any) -> Eddy:

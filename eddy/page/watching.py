@@ -71,6 +71,8 @@ def watch(engine: Eddy, *, port: int = 0) -> Watching:
     """
     if not isinstance(engine, Eddy):
         raise EddyError(f"watch takes an eddy.Eddy, not a {kind_of(engine)}")
+    if engine.several:
+        raise EddyError("the page shows an engine of one query: print(engine.explain()) shows all of several")
     recorder = Recorder(engine)
     recorder.read()
     return Watching(recorder, port).follow()

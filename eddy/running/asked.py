@@ -64,6 +64,10 @@ def time_of(source: Source, columns: Mapping[str, ColumnType]) -> str | None:
 
 def query_of(query: Any, sources: Mapping[str, Source]) -> tuple[Query, dict[str, Source]]:
     """The query, and a source for each stream. A text gets its columns from the sources, those that it names."""
+    if isinstance(query, Mapping):
+        raise EddyError(
+            "a run has one query: for several push the rows yourself, into eddy.Eddy({'name': query, ...})"
+        )
     if isinstance(query, Query):
         return query, matched(query, sources, {})
     if not isinstance(query, str):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from eddy.engine.eddy import Eddy, EngineOver
+from eddy.engine.stair import StairView
 from eddy.errors import EddyError
 from eddy.inspect.explanation import Explanation
 from eddy.results.result import Result
@@ -12,6 +14,7 @@ from eddy.several.registry import Registry
 from eddy.several.shared_group import SharedGroup
 from eddy.statistics import Statistics
 from eddy.steering.decisions import Decision
+from policies import View
 
 
 class QueryDoors(Eddy):
@@ -89,6 +92,53 @@ class QueryDoors(Eddy):
             else [self._registry.group(query).engine]
         )
 
+    # -- what it was made with -------------------------------------------------------------------------------------
+
+    @property
+    def routing(self) -> Any:  # type: ignore[override]
+        """The routing policy of each query; those of one core have one."""
+        return {name: group.engine.routing for name, group in self._registry.of.items()}
+
+    @property
+    def migration(self) -> Any:  # type: ignore[override]
+        """The migration technique of each query."""
+        return {name: group.engine.migration for name, group in self._registry.of.items()}
+
+    @property
+    def feedback(self) -> Any:  # type: ignore[override]
+        """The feedback policy of each query."""
+        return {name: group.engine.feedback for name, group in self._registry.of.items()}
+
+    @property
+    def batch_size(self) -> Any:  # type: ignore[override]
+        """As it was given."""
+        return self._registry.options["batch_size"]
+
+    @property
+    def joins(self) -> Any:  # type: ignore[override]
+        """As it was given."""
+        return self._registry.options["joins"]
+
+    @property
+    def seed(self) -> Any:  # type: ignore[override]
+        """As it was given."""
+        return self._registry.options["seed"]
+
+    @property
+    def retractions(self) -> Any:  # type: ignore[override]
+        """As it was given."""
+        return self._registry.options["retractions"]
+
+    @property
+    def advise(self) -> Any:  # type: ignore[override]
+        """As it was given."""
+        return self._registry.options["advise"]
+
+    @property
+    def threads(self) -> Any:  # type: ignore[override]
+        """One."""
+        return 1
+
     # -- what goes on --------------------------------------------------------------------------------------------------
 
     def statistics(self, query: str | None = None) -> Any:
@@ -112,6 +162,21 @@ class QueryDoors(Eddy):
             who = f"{', '.join(group.names)}: {'one query' if many == 1 else f'{many} queries, one core'}"
             texts.append(f"{who}\n{group.engine.explain(analyze=analyze)}")
         return "\n\n".join(texts)
+
+    @property
+    def log(self) -> Any:
+        """What tells `logging` of the engine of each query."""
+        return {name: group.engine.log for name, group in self._registry.of.items()}
+
+    def view(self, query: str | None = None) -> View:
+        """What the routing policy of a query would see if it were asked now."""
+        return self._engine(query, "view(query=...)").view()
+
+    def stair(
+        self, streams: str | Iterable[str], by: str | None = None, query: str | None = None
+    ) -> StairView:
+        """The STAIR of these streams in the plan of a query."""
+        return self._engine(query, "stair(streams, query=...)").stair(streams, by)
 
     def table(self, query: str | None = None) -> Result:
         """The groups of a query that aggregates, as they are now."""

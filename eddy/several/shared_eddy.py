@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import Any, NoReturn, TypeVar
+from typing import Any, ClassVar, NoReturn, TypeVar
 
 import pyarrow as pa
 
@@ -37,6 +37,8 @@ class SharedEddy(QueryDoors):
     windows, whatever their filters and whatever they show, have one plan and one set of STAIRs. Rows and strings are
     stored once for all. What is asked of the engine is asked of a query, by ``query=``; without that, of each.
     """
+
+    several: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -134,6 +134,8 @@ def check_options(query: Query, policies: dict[str, Any]) -> None:
     """An engine is made once here, so that what is wrong with the options is said at once, and kernels compiled."""
     if policies.get("retractions"):
         raise EddyError("Spark's results are not withdrawn: leave retractions out")
+    if isinstance(query, Mapping):
+        raise EddyError("on Spark there is one query at a time: call this for each of several")
     try:
         Eddy(query, **policies)
     except TypeError as error:

@@ -150,3 +150,34 @@ def test_panes_of_rows_begin_where_the_stream_does():
         counts.append(len(engine.push("A", columns("A", [{"ts": ts, **row}]))["panes"]))
         engine.push("B", columns("B", [{"ts": ts, **row}]))
     assert counts == [2, 3, 4, 1, 2]
+
+
+def test_what_is_for_one_query_only_says_so(tmp_path):
+    """Runs, Spark, metrics, the page, threads and parts of results are of one query: each is refused in a line."""
+    import eddy.spark
+
+    queries = {"join": made(QUERIES["join"])}
+    engine = eddy.Eddy(queries)
+    (tmp_path / "rows.csv").write_text("ts,x,y,v,s\n1,1,1,1,a\n", encoding="utf-8")
+    row = {"ts": 1, "x": 1, "y": 1, "v": 1, "s": "a"}
+    for ask in (
+        lambda: eddy.run(queries, dict.fromkeys("AB", tmp_path / "rows.csv")),
+        lambda: eddy.spark.join(queries, {}),
+        lambda: eddy.metrics(engine, ":0"),
+        lambda: eddy.watch(engine),
+        lambda: engine.watch(),
+        lambda: eddy.Eddy(queries, threads=2),
+        lambda: engine.push("A", columns("A", [row]), max_rows=2),
+    ):
+        with pytest.raises(eddy.EddyError, match=r"one query|one thread"):
+            ask()
+
+
+def test_what_it_was_made_with_can_be_asked():
+    """Options are those that were given; policies are by query."""
+    engine = eddy.Eddy({"join": made(QUERIES["join"])}, batch_size=100, seed=3)
+    assert (engine.batch_size, engine.seed, engine.threads, engine.joins) == (100, 3, 1, "hash")
+    assert (engine.retractions, engine.advise) == (False, False)
+    for asked in (engine.routing, engine.migration, engine.feedback, engine.log):
+        assert asked.keys() == {"join"}
+    assert engine.view("join").plan == "A B" and engine.stair("A", query="join").probe([1]) is not None
