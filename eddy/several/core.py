@@ -105,6 +105,8 @@ def core_of(query: Query, order: Sequence[str], ordered: bool, filtered: bool) -
 
 def _stream(stream: Stream, columns: Iterable[str], filtered: bool) -> Stream:
     kept = {name: kind for name, kind in stream.columns.items() if name in columns}
+    if not kept:  # a stream has a column
+        kept = dict([next(iter(stream.columns.items()))])
     return evolve(stream, columns={**kept, QUERIES: INT64} if filtered else kept, strict=False)
 
 

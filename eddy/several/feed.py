@@ -109,6 +109,11 @@ class Feed:
         if self.streams.keys() != streams.keys():
             self.streams, self._query, self._intake = dict(streams), None, None
 
+    @property
+    def loaded(self) -> bool:
+        """Whether a row has come of a stream that is not static."""
+        return any(one.payload.next_row and not one.declared.static for one in self.streams.values())
+
     def payload(self, stream: str) -> Payload:
         """The rows of a stream."""
         return self.streams[stream].payload

@@ -16,6 +16,16 @@ from eddy.statistics import Statistics
 from eddy.steering.decisions import Decision
 from policies import View
 
+SHOWN = 10
+"""Names that are shown of many queries."""
+
+
+def few(names: Iterable[str]) -> str:
+    """The first of some names."""
+    every = list(names)
+    more = len(every) - SHOWN
+    return ", ".join(every[:SHOWN]) + (f" and {more:,} more" if more > 0 else "")
+
 
 class QueryDoors(Eddy):
     """The doors of `SharedEddy` that lead to the engine of a query."""
@@ -80,9 +90,7 @@ class QueryDoors(Eddy):
         if query is None and len(self._registry.queries) == 1:
             (query,) = self._registry.queries
         if query is None:
-            raise EddyError(
-                f"say which query is meant: {call}; there are {', '.join(self._registry.queries)}"
-            )
+            raise EddyError(f"say which query is meant: {call}; there are {few(self._registry.queries)}")
         return self._registry.group(query).engine
 
     def _engines(self, query: str | None) -> list[EngineOver]:
@@ -159,7 +167,7 @@ class QueryDoors(Eddy):
         texts = []
         for group in groups:
             many = len(group.names)
-            who = f"{', '.join(group.names)}: {'one query' if many == 1 else f'{many} queries, one core'}"
+            who = f"{few(group.names)}: {'one query' if many == 1 else f'{many} queries, one core'}"
             texts.append(f"{who}\n{group.engine.explain(analyze=analyze)}")
         return "\n\n".join(texts)
 

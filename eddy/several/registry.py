@@ -9,9 +9,8 @@ from typing import Any
 from eddy.access import Access
 from eddy.engine.build import House
 from eddy.engine.options import checked
-from eddy.errors import EddyError, StateError
+from eddy.errors import EddyError, PlanError
 from eddy.query.query import Query
-from eddy.results.result import Result
 from eddy.several.core import is_shareable, signature
 from eddy.several.feed import Feed
 from eddy.several.group import Group, Makers
@@ -60,6 +59,12 @@ class Registry:
         if options.migration.holds:
             raise EddyError('several queries take no technique that holds results back: use order="max"')
         self.feed.check(name, options.query)
+        for stream, declared in options.query.streams.items():
+            if declared.static and stream not in self.feed.streams and self.feed.loaded:
+                raise EddyError(
+                    f"query {name}: stream {stream} is static, and rows of other streams have come already, so that it "
+                    "could not be loaded any more: declare it without static=True, or make a new engine with the query"
+                )
         return options.query
 
     def add(self, name: str, query: Query, plan: str | None, history: bool) -> None:
@@ -71,10 +76,13 @@ class Registry:
             self.waiting.declare()
             firsts = {s: firsts.get(s, self.feed.payload(s).next_row) for s in query.streams}
             group = self._group_for(name, query, plan, history, firsts)
-        except BaseException:
+        except BaseException as error:
             self.feed.restore(before)
+            if isinstance(error, PlanError):
+                raise PlanError(f"query {name}: {error}") from None
             raise
         self.enter(group, {name: query})
+        self.waiting.need(self.used)
 
     def enter(self, group: Group, queries: Mapping[str, Query]) -> None:
         """A group runs these queries from now on."""
@@ -100,7 +108,11 @@ class Registry:
                     group.state.steering.check(parsed)
                 group.add(name, query, history)
                 if parsed is not None:
-                    self._with_state(partial(group.state.steering.change, parsed))
+                    try:
+                        self._with_state(partial(group.state.steering.change, parsed))
+                    except BaseException:
+                        group.drop(name)
+                        raise
                 return group
         opening = Opening(self.feed, self.house, self.options, plan)
         filtered = bool(query.filters) or said in self._filtered
@@ -120,6 +132,12 @@ class Registry:
         del self.of[name]
         self.queries = {known: query for known, query in self.queries.items() if known != name}
         self._forget()
+        self.waiting.need(self.used)
+
+    @property
+    def used(self) -> set[str]:
+        """The streams that queries have."""
+        return {stream for query in self.queries.values() for stream in query.streams}
 
     def group(self, name: object) -> Group:
         """Who runs a query."""
@@ -184,16 +202,7 @@ class Registry:
 
     def results(self, parts: list[Makers]) -> Results:
         """What was given, by query; nothing for those that no part names."""
-        return Results(self.queries, parts, self.nothing)
-
-    def nothing(self, name: str) -> Result:
-        """No result of a query."""
-        group = self.of.get(name)
-        if isinstance(group, SharedGroup):
-            return group.nothing(group.members[name])
-        if group is None:
-            raise StateError(f"the query {name!r} was dropped before anybody read its results")
-        return group.state.output.nothing(group.state.fetch)
+        return Results(self.queries, parts)
 
     def close(self) -> None:
         """Let go of all queries and rows."""

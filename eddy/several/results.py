@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import pyarrow as pa
 
 from eddy.errors import EddyError
+from eddy.query.query import Query
 from eddy.results.result import Result
 from eddy.several.bulk import table_of
-from eddy.several.shares import Parts
+from eddy.several.shares import Parts, nothing_of
 from eddy.shown import html_table
 
 QUERY = "query"
@@ -21,12 +22,11 @@ class Results(Mapping[str, Result]):
 
     def __init__(
         self,
-        names: Mapping[str, object],
+        queries: Mapping[str, Query],
         sources: Sequence[Mapping[str, Callable[[], Result]]],
-        nothing: Callable[[str], Result],
     ) -> None:
-        """``sources`` find the parts of the queries that they name, one after the other; ``nothing`` is no result."""
-        self._names, self._sources, self._nothing = names, sources, nothing
+        """``sources`` find the parts of the queries that they name, one after the other."""
+        self._queries, self._sources = queries, sources
         self._made: dict[str, Result] = {}
 
     def _makers(self, name: str) -> list[Callable[[], Result]]:
@@ -34,22 +34,22 @@ class Results(Mapping[str, Result]):
 
     def __getitem__(self, name: str) -> Result:
         if name not in self._made:
-            if name not in self._names:
+            if name not in self._queries:
                 raise KeyError(name)
             parts = [maker() for maker in self._makers(name)]
             if not parts:
-                parts = [self._nothing(name)]
+                parts = [nothing_of(self._queries[name])]
             self._made[name] = parts[0] if len(parts) == 1 else Result.concat(parts)
         return self._made[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
+        return iter(self._queries)
 
     def __len__(self) -> int:
-        return len(self._names)
+        return len(self._queries)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._names
+        return name in self._queries
 
     def to_arrow(self, sign: bool = False) -> pa.Table:
         """All rows of all queries, which show the same columns, in one table; its first column names the query.

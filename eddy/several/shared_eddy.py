@@ -17,7 +17,7 @@ from eddy.reorder.disorder import Lateness
 from eddy.results.result import Result
 from eddy.several.loading import registry_of
 from eddy.several.own_group import OwnGroup
-from eddy.several.query_doors import QueryDoors
+from eddy.several.query_doors import QueryDoors, few
 from eddy.several.registry import Registry
 from eddy.several.results import Results
 from eddy.several.saving import save
@@ -169,7 +169,7 @@ class SharedEddy(QueryDoors):
     def close(self) -> Results:  # type: ignore[override]
         """Flush, return these last results by query, and let go of all rows."""
         if self._closed:
-            return Results({}, [], self._registry.nothing)
+            return Results({}, [])
         last = self.flush()
         owed = {
             group.name: partial(_same, group.engine.close())
@@ -177,7 +177,7 @@ class SharedEddy(QueryDoors):
             if isinstance(group, OwnGroup)
         }
         flushed = {name: partial(last.__getitem__, name) for name in last}
-        found = Results(self.queries, [flushed, owed], last.__getitem__)
+        found = Results(self.queries, [flushed, owed])
         for name in found:  # what they read of the engine goes with it
             found[name].seal()
         self._closed = True
@@ -200,7 +200,7 @@ class SharedEddy(QueryDoors):
                     f"trusted: make a new one, and then {what}"
                 ) from group.state.broken
 
-    # -- what is not there yet -----------------------------------------------------------------------------------
+    # -- snapshots, and what is shown ------------------------------------------------------------------------------
 
     def save(self, path: Any, *, metadata: Any = None) -> None:
         """Write a snapshot of all queries in one file: the live rows, once, and their plans. `Eddy.load` reads it."""
@@ -233,7 +233,8 @@ class SharedEddy(QueryDoors):
         return "".join(group.engine._repr_html_() for group in self._registry.groups)
 
     def __repr__(self) -> str:
-        return f"<Eddy of {len(self._registry.queries)} queries: {', '.join(self._registry.queries)}>"
+        names = list(self._registry.queries)
+        return f"<Eddy of {len(names)} quer{'y' if len(names) == 1 else 'ies'}: {few(names)}>"
 
     # -- who may come in -----------------------------------------------------------------------------------------
 

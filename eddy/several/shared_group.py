@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from attrs import define, evolve, frozen
@@ -14,15 +14,15 @@ from eddy.engine.options import checked
 from eddy.inspect.explanation import FILTERED, Explanation
 from eddy.intake.intake import Arrivals
 from eddy.query.query import Query
-from eddy.results.output import GroupedOutput, Output
+from eddy.results.output import GroupedOutput
 from eddy.results.result import Result
-from eddy.several.core import QUERIES, core_of
+from eddy.several.core import QUERIES, CoreQuery, core_of
 from eddy.several.feed import Admitted, Feed
 from eddy.several.group import Batches, Group, Makers
 from eddy.several.lineage import Lineage
 from eddy.several.output import SharedOutput
 from eddy.several.planting import plant, reader, rows_of
-from eddy.several.shares import Member, Parts
+from eddy.several.shares import Member, Parts, nothing_of
 from eddy.snapshot.snapshot import live_results
 from eddy.state import EngineState, Options
 from eddy.values.types import Column
@@ -126,9 +126,24 @@ class SharedGroup(Group):
         return state.lowwater.lows.tolist() == [saved.lows[name] for name in self.core.names]
 
     def add(self, name: str, query: Query, history: bool) -> None:
-        """One more query. With ``history`` it sees the rows that are live, else those to come."""
+        """One more query. With ``history`` it sees the rows that are live, else those to come.
+
+        If that fails, as by a function of its own, the group is as it was.
+        """
         self.state.recent.seal()
-        member, was_signed = self._member(name, query), self.output.signed
+        member = self._member(name, query)
+        try:
+            self._add(member, history)
+        except BaseException:
+            if name in self.members:
+                self.output.leave(name)
+                self.lineage.drop(member.slot)
+            self.core, self.output.recent = cast(CoreQuery, self.state.query), self.state.recent
+            self.output.query = self.core
+            raise
+
+    def _add(self, member: Member, history: bool) -> None:
+        query, was_signed = member.query, self.output.signed
         ordered, filtered = self.core.ordered or query.in_order, self.core.filtered or bool(query.filters)
         again = (ordered, filtered) != (self.core.ordered, self.core.filtered)
         again = again or (history and self._wants_more(query))
@@ -242,7 +257,7 @@ class SharedGroup(Group):
 
     def nothing(self, member: Member) -> Result:
         """No result."""
-        return (member.groups or _plain(member.query, self)).nothing(self._feed.fetch)
+        return nothing_of(member.query)
 
     def lows(self) -> dict[str, int]:
         return {name: self.state.streams[i].payload.low for i, name in enumerate(self.core.names)}
@@ -265,7 +280,3 @@ class SharedGroup(Group):
                     said = f"{stream} {row} was ruled out by the filter of {name}: {query.filters[stream]}"
                     return Explanation(FILTERED, said, dict(rows), streams=(stream,))
         return self.engine.why_not(**rows)
-
-
-def _plain(query: Query, group: SharedGroup) -> Any:
-    return Output(query, group.output.pool)

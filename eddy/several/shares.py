@@ -12,11 +12,13 @@ from attrs import define, field, frozen
 from eddy.access import Access
 from eddy.query.query import Query
 from eddy.results.contents import Contents, Fetch, Place
-from eddy.results.output import GroupedOutput
+from eddy.results.output import GroupedOutput, Output
 from eddy.results.recent import RecentResults
 from eddy.results.result import Result
 from eddy.several.lineage import Split
-from eddy.values.types import Array
+from eddy.store.payload import Payload
+from eddy.values.strings import StringPool
+from eddy.values.types import Array, Column
 
 
 @define(eq=False)
@@ -145,6 +147,16 @@ class CoreContents(Contents):
 
 def _all_here(stream: str, columns: Sequence[str], rows: Array) -> Any:
     raise AssertionError("everything that a query shows was read")
+
+
+def nothing_of(query: Query) -> Result:
+    """No result of a query."""
+    pool = StringPool()
+
+    def fetch(stream: str, columns: Sequence[str], rows: Array) -> list[Column]:
+        return Payload(query.streams[stream].columns, pool).take_all(columns, rows)
+
+    return (GroupedOutput if query.grouped else Output)(query, pool).nothing(fetch)
 
 
 @define(eq=False)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
+from attrs import evolve
 
 from eddy.engine import passing
 from eddy.errors import EddyError
 from eddy.reorder.buffer import Offer, ReorderBuffer
 from eddy.reorder.disorder import disorder_of
-from eddy.reorder.watermark import NEVER, Watermarks
+from eddy.reorder.watermark import LAST, NEVER, Watermarks
 from eddy.several.feed import Feed
 from eddy.several.group import Group, Makers
 from eddy.values.types import UNITS
@@ -54,6 +55,16 @@ class Waiting:
             new.waiting.update(old.waiting)
             new.late_counts[: len(old.late_counts)] = old.late_counts
             new.kept, new.seen = old.kept, old.seen
+
+    def need(self, used: Collection[str]) -> None:
+        """These are the streams that queries have: time does not wait for others."""
+        if self.buffer is None:
+            return
+        marks, now = self.buffer.watermarks, self.buffer.disorder.clock()
+        idle = [number for name, number in self.buffer.numbers.items() if name not in used]
+        back = {n for name, n in self.buffer.numbers.items() if name in used and marks.promised[n] == LAST}
+        promised = {n: NEVER if n in back else time for n, time in marks.promised.items()}
+        self.buffer.watermarks = evolve(marks, promised=promised).told(idle, LAST, now)
 
     def push(self, batches: Mapping[str, Any], take: Take) -> list[Makers]:
         """Rows arrive; what the watermark has passed is taken in."""

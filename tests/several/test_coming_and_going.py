@@ -1,0 +1,112 @@
+"""Queries come and go, and what can go wrong with that."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import eddy
+from tests.several.worlds import columns, made, records
+
+ROW = {"x": 1, "y": 1, "v": 1, "s": "a"}
+JOIN = "SELECT A.v, B.s FROM A [ROWS 5], B [ROWS 5] WHERE A.x = B.x"
+
+
+def push(engine, stream, ts):
+    """A row that has a partner."""
+    return engine.push(stream, columns(stream, [{"ts": ts, **ROW}]))
+
+
+def test_a_filter_that_raises_adds_nothing():
+    """A function of one's own may fail on rows that are there: then the engine is as it was."""
+
+    def fails(values):
+        raise ValueError("not these")
+
+    fails = eddy.function(fails, "A.v", type="bool")
+    engine = eddy.Eddy({"join": made(JOIN)})
+    push(engine, "A", 1)
+    streams = {name: made(JOIN).streams[name] for name in "AB"}
+    bad = eddy.Query(streams, where=["A.x = B.x", fails], select=["A.v"])
+    with pytest.raises(Exception, match="not these"):
+        engine.add("bad", bad)
+    assert list(engine.queries) == ["join"]
+    assert len(push(engine, "B", 2)["join"]) == 1
+    engine.add("good", made(f"{JOIN} AND A.v = 1"))
+    assert push(engine, "B", 3).counts == {"join": 1, "good": 1}
+
+
+def test_a_core_that_reads_no_column_runs():
+    """A stream without time and filters is a query all the same."""
+    engine = eddy.Eddy({"all": eddy.sql("SELECT D.k FROM D [ROWS 3]", schemas={"D": {"k": "int64"}})})
+    assert engine.push("D", {"k": [4, 5]})["all"].to_pydict() == {"D.k": [4, 5]}
+
+
+def test_results_outlive_their_query():
+    """What a query was given, or not given, can be read after it was dropped."""
+    engine = eddy.Eddy({"join": made(JOIN), "other": made("SELECT C.v FROM C WHERE C.v > 0")})
+    first, second = push(engine, "A", 1), push(engine, "B", 2)
+    engine.drop("join")
+    engine.drop("other")
+    assert len(first["join"]) == 0 and len(second["join"]) == 1
+    assert second["other"].to_pydict() == {"C.v": []}
+
+
+def test_time_does_not_wait_for_a_stream_that_nobody_has():
+    """Under lateness the streams of dropped queries do not hold the watermark back."""
+    engine = eddy.Eddy({"join": made(JOIN), "c": made("SELECT C.v FROM C")}, lateness=0)
+    push(engine, "A", 1)
+    engine.drop("c")
+    for ts in range(2, 6):
+        push(engine, "A", ts)
+        last = push(engine, "B", ts)
+    assert len(last["join"]) > 0
+    engine.add("c", made("SELECT C.v FROM C"))
+    push(engine, "A", 9)
+    assert len(push(engine, "B", 9)["join"]) == 0  # C may still bring older rows
+    assert len(push(engine, "C", 9)["join"]) > 0
+
+
+def test_a_relation_that_comes_too_late_is_refused():
+    """A static stream is loaded before all others, so that no query can bring one later."""
+    schemas = {"A": {"ts": "int64", "x": "int64"}, "S": {"x": "int64"}}
+    static = eddy.Query(
+        {"A": schemas["A"], "S": eddy.Stream(schemas["S"], static=True)}, where=["A.x = S.x"], select=["A.x"]
+    )
+    early = eddy.Eddy({"static": static})
+    early.push("S", {"x": [1]})
+    assert len(early.push("A", {"ts": [1], "x": [1]})["static"]) == 1
+    late = eddy.Eddy({"a": eddy.sql("SELECT A.x FROM A", schemas={"A": schemas["A"]})})
+    late.push("A", {"ts": [1], "x": [1]})
+    with pytest.raises(eddy.EddyError, match="static, and rows of other streams have come"):
+        late.add("static", static)
+    assert list(late.queries) == ["a"]
+
+
+def test_an_error_of_a_plan_names_the_query():
+    """With a plan for each query it is said whose is wrong."""
+    with pytest.raises(eddy.PlanError, match="query join:"):
+        eddy.Eddy({"join": made(JOIN)}, plan="A C")
+
+
+def test_a_thousand_queries_are_told_of_in_a_line():
+    """Of many queries only some names are shown."""
+    engine = eddy.Eddy({f"q{i}": made(f"{JOIN} AND A.v = {i}") for i in range(1000)})
+    assert repr(engine) == f"<Eddy of 1000 queries: {', '.join(f'q{i}' for i in range(10))} and 990 more>"
+    assert len(engine.explain().splitlines()[0]) < 200
+
+
+def test_many_that_come_and_go_leave_nothing():
+    """Memory does not grow with the number of queries that there have been."""
+    engine, random, sizes = eddy.Eddy({"join": made(JOIN)}), np.random.default_rng(0), []
+    alone = eddy.Eddy(made(JOIN))
+    for turn in range(150):
+        engine.add(f"q{turn}", made(f"{JOIN} AND A.v > {turn % 9} AND B.s = '{turn}'"))
+        for stream in "AB":
+            rows = [{"ts": 2 * turn, **ROW, "v": int(random.integers(0, 9))} for _ in range(5)]
+            assert records(engine.push(stream, columns(stream, rows))["join"]) == records(
+                alone.push(stream, columns(stream, rows))
+            )
+        engine.drop(f"q{turn}")
+        sizes.append(engine.nbytes)
+    assert max(sizes[100:]) <= 1.5 * max(sizes[20:50])
