@@ -50,6 +50,8 @@ if TYPE_CHECKING:
     from eddy.running.arun import arun
     from eddy.running.outcome import Outcome, Progress
     from eddy.running.run import run
+    from eddy.several.results import Results
+    from eddy.several.shared_eddy import SharedEddy
     from eddy.sinks.base import Sink
     from eddy.sinks.sink import sink
     from eddy.sources.base import Source
@@ -108,9 +110,11 @@ __all__ = [
     "QueryError",
     "Range",
     "Result",
+    "Results",
     "RightJoin",
     "Rows",
     "SemiJoin",
+    "SharedEddy",
     "Sink",
     "Sliding",
     "Source",
@@ -153,6 +157,7 @@ _HOMES = {
     "Explanation": "inspect.explanation",
     "Query": "query.query",
     "Result": "results.result",
+    **{"Results": "several.results", "SharedEddy": "several.shared_eddy"},
     **{"Outcome": "running.outcome", "Progress": "running.outcome"},
     **{"Sink": "sinks.base", "Source": "sources.base", "arun": "running.arun", "run": "running.run"},
     **{"sink": "sinks.sink", "source": "sources.source"},
