@@ -28,6 +28,7 @@ import pyarrow as pa
 from attrs import frozen
 
 import eddy
+from benchmarks.pages import put
 from benchmarks.ratio import Race, table
 from benchmarks.stamp import load, machine
 
@@ -79,7 +80,7 @@ def cases() -> dict[str, Case]:
     }
 
 
-def pushes(streams: str, size: int = PUSH) -> Iterator[Pushes]:
+def pushes(streams: str, size: int = PUSH, keys: int = KEYS) -> Iterator[Pushes]:
     """Chunks of the feed, in pushes of so many events."""
     random, n, done = np.random.default_rng(0), len(streams), 0
     while True:
@@ -90,7 +91,7 @@ def pushes(streams: str, size: int = PUSH) -> Iterator[Pushes]:
                 ts = np.ascontiguousarray(times[times % n == number])
                 batch[name] = {
                     "ts": ts,
-                    "k": random.integers(0, KEYS, len(ts)),
+                    "k": random.integers(0, keys, len(ts)),
                     "v": random.integers(0, 1000, len(ts)),
                     "w": random.integers(0, 100, len(ts)),
                 }
@@ -152,7 +153,7 @@ def measure(case: Case, rounds: int) -> list[str]:
 def adding(rows: int = 100_000, size: int = 4096) -> list[str]:
     """What it takes to add a query of another core while windows hold so many rows of each stream."""
     engine: Any = eddy.Eddy({"one": sql("ABC", rows=rows)})
-    source = pushes("ABC", size)
+    source = pushes("ABC", size, rows)
     before: list[float] = []
     while len(before) * size < 4 * rows:
         for batch in next(source):
@@ -170,19 +171,42 @@ def adding(rows: int = 100_000, size: int = 4096) -> list[str]:
     return [f"{1000 * took:.1f}", "5", f"{max(after) / usual:.1f}", "5"]
 
 
+HEAD = [
+    "queries",
+    "time, of engines apart",
+    "goal",
+    "memory, of engines apart",
+    "goal",
+    "ns an event",
+    "apart",
+]
+ADDED = ["`add`, ms", "goal", "longest push after it, in medians", "goal"]
+MEASURES = ("eddy", "policies", "stairs", "benchmarks/several.py")
+
+
+def markdown(head: list[str], lines: list[list[str]]) -> list[str]:
+    """A table of the docs."""
+    return [f"| {' | '.join(line)} |" for line in (head, ["---"] + ["---:"] * (len(head) - 1), *lines)]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.several", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="two rounds, to see that it works")
     parser.add_argument("--only", default="", help="only the case of this name")
+    parser.add_argument(
+        "--write", action="store_true", help="keep the tables, and write them into docs/several.md"
+    )
     given = parser.parse_args()
-    rounds = 2 if given.quick else ROUNDS
-    print(f"{machine()}, load {load()}, {rounds} rounds of {CHUNK:,} events in turns")
+    rounds, before = 2 if given.quick else ROUNDS, load()
+    print(f"{machine()}, load {before}, {rounds} rounds of {CHUNK:,} events in turns")
     lines = [[name, *measure(case, rounds)] for name, case in cases().items() if given.only in ("", name)]
-    head = ["queries", "time, of engines apart", "goal", "memory", "goal", "ns an event", "apart"]
-    print(table(head, lines))
-    if given.only in ("", "add"):
-        print()
-        print(table(["add, ms", "goal", "longest push after it, in medians", "goal"], [adding()]))
+    added = [adding()] if given.only in ("", "add") else []
+    print(table(HEAD, lines))
+    print()
+    print(table(ADDED, added))
+    if given.write:
+        both = [*markdown(HEAD, lines), "", *markdown(ADDED, added)]
+        put("several.md", "several queries", "several", both, MEASURES, before)
     return 0
 
 

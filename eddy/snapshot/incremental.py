@@ -21,12 +21,14 @@ import pyarrow as pa
 from attrs import asdict, define, field
 
 from eddy.snapshot import attached, disorder
-from eddy.snapshot.format import FORMAT, SnapshotFile, Table, opened, sync_folder, write
+from eddy.snapshot.format import SnapshotFile, Table, opened, sync_folder, write
 from eddy.snapshot.rows import PIECE
 from eddy.snapshot.segments import ENDING, Beside, Log
 from eddy.snapshot.tables import RowTable, row_tables
 from eddy.state import EngineState
 
+FORMAT = 4
+"""A file whose rows lie beside it."""
 TAIL = 1 << 23
 """Bytes of rows that may be left to a view, about."""
 STEP = 1 << 22

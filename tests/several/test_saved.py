@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,8 @@ import eddy
 from tests.several.test_time import QUERIES, feed
 from tests.several.worlds import World, columns, made, records
 from tests.strategies import Pick
+
+DATA = Path(__file__).parents[1] / "data"
 
 
 def push(engine, rows):
@@ -144,3 +147,11 @@ def test_a_plan_for_several_is_refused(tmp_path):
     engine.save(tmp_path / "several.eddy")
     with pytest.raises(eddy.EddyError, match=r"migrate\(plan, query"):
         eddy.Eddy.load(tmp_path / "several.eddy", plan="A B")
+
+
+def test_a_snapshot_of_the_fifth_format_loads():
+    """`tests/data` keeps one of every format; this one was written after the first 150 rows of `feed(3, 220)`."""
+    queries, rows = {name: made(text) for name, text in QUERIES.items()}, feed(3, 220)
+    engine, loaded = eddy.Eddy(queries), eddy.Eddy.load(DATA / "format-5.eddy")
+    push(engine, rows[:150])
+    assert push(loaded, rows[150:]) == push(engine, rows[150:])
