@@ -106,7 +106,7 @@ class Registry:
                 parsed = None if plan is None else group.state.factory.parse(plan)
                 if parsed is not None:
                     group.state.steering.check(parsed)
-                group.add(name, query, history)
+                group.add(name, query, history, firsts)
                 if parsed is not None:
                     try:
                         self._with_state(partial(group.state.steering.change, parsed))

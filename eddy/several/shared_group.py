@@ -25,7 +25,7 @@ from eddy.several.planting import plant, reader, rows_of
 from eddy.several.shares import Member, Parts, nothing_of
 from eddy.snapshot.snapshot import live_results
 from eddy.state import EngineState, Options
-from eddy.values.types import Column
+from eddy.values.types import Array, Column
 
 
 @define(eq=False)
@@ -67,6 +67,8 @@ class SharedGroup(Group):
             self.core, self._feed.pool, self.lineage, self._feed.payload, self._house.access
         )
         self._next = 0
+        self._begun = np.zeros(len(order), np.int64)
+        """The first row of each stream that it was given."""
         core_options = {**opening.options, "retractions": False}
         self.engine = EngineOver(self._new(checked(self.core, opening.plan, **core_options), opening.plan))
 
@@ -97,6 +99,7 @@ class SharedGroup(Group):
         if not any(self._feed.payload(stream).next_row for stream in self.core.names):
             return
         plant(self.state, self.core, self._feed, self.lineage, firsts)
+        self._begun = self._in_order(firsts)
         if member.signed:
             live = live_results(self.state)[0]
             self.output.restore(live, self.state.streams)
@@ -113,6 +116,7 @@ class SharedGroup(Group):
         state.events = state.loaded = saved.counters["events"]
         state.results, state.migrations = saved.counters["results"], saved.counters["migrations"]
         plant(state, self.core, self._feed, self.lineage, saved.lows)
+        self._begun = self._in_order(saved.lows)
         if saved.now is not None and state.intake.now is not None and saved.now > state.intake.now:
             state.intake.now = saved.now
             state.lowwater.advance(np.array([-1], np.int32), np.array([saved.now]))
@@ -125,15 +129,15 @@ class SharedGroup(Group):
                 self.output.begin(member, live, state.streams)
         return state.lowwater.lows.tolist() == [saved.lows[name] for name in self.core.names]
 
-    def add(self, name: str, query: Query, history: bool) -> None:
-        """One more query. With ``history`` it sees the rows that are live, else those to come.
+    def add(self, name: str, query: Query, history: bool, firsts: Mapping[str, int]) -> None:
+        """One more query. With ``history`` it sees the rows from ``firsts`` on that are live, else those to come.
 
         If that fails, as by a function of its own, the group is as it was.
         """
         self.state.recent.seal()
         member = self._member(name, query)
         try:
-            self._add(member, history)
+            self._add(member, history, self._in_order(firsts))
         except BaseException:
             if name in self.members:
                 self.output.leave(name)
@@ -142,11 +146,12 @@ class SharedGroup(Group):
             self.output.query = self.core
             raise
 
-    def _add(self, member: Member, history: bool) -> None:
+    def _add(self, member: Member, history: bool, firsts: Array) -> None:
         query, was_signed = member.query, self.output.signed
+        back = history and self._looks_back(firsts)
         ordered, filtered = self.core.ordered or query.in_order, self.core.filtered or bool(query.filters)
         again = (ordered, filtered) != (self.core.ordered, self.core.filtered)
-        again = again or (history and self._wants_more(query))
+        again = again or back or (history and self._wants_more(query))
         counts = self.state.lowwater.counts
         if not history:
             member.firsts = counts.copy() if counts.any() else None
@@ -156,7 +161,12 @@ class SharedGroup(Group):
         self.output.join(member)
         if again:
             self.core = core_of(query, self.core.names, ordered, filtered)
-            self._plant_again()
+            self._plant_again(firsts if back else None)
+        if back:
+            for other in self.members.values():
+                if other is not member and other.firsts is None:
+                    other.firsts = self._begun
+            self._begun = np.minimum(self._begun, firsts)
         anew = self.output.signed and (again or not was_signed)
         if anew or (history and member.groups is not None):
             live = live_results(self.state)[0]
@@ -210,16 +220,28 @@ class SharedGroup(Group):
         columns = rows_of(self._feed, name, rows)
         return query.filters[name].holds(reader(columns), len(rows))
 
-    def _plant_again(self) -> None:
-        """Make the engine anew of its live rows, which are stored otherwise now; its composites are holes again."""
+    def _looks_back(self, firsts: Array) -> bool:
+        """Whether its windows would hold rows from ``firsts`` on that came before those that it was given."""
+        partial = self.state.lowwater.lows == self._begun
+        return bool((partial & (firsts < self._begun)).any())
+
+    def _in_order(self, rows: Mapping[str, int]) -> Array:
+        return np.array([rows[name] for name in self.core.names], np.int64)
+
+    def _plant_again(self, firsts: Array | None) -> None:
+        """Make the engine anew of its live rows, which are stored otherwise now; its composites are holes again.
+
+        ``firsts``: it is given older rows too, from these on, which the queries that it has do not see.
+        """
         old = self.state
         new = self._new(evolve(old.options, query=self.core), str(old.plan))
         new.events, new.results, new.migrations = old.events, old.results, old.migrations
         new.batches, new.seconds, new.refused = old.batches, old.seconds, old.refused
         new.beside = old.beside
         new.steering.restore(old.steering.pinned, old.steering.frozen)
-        firsts = dict(zip(self.core.names, old.lowwater.lows.tolist(), strict=True))
-        plant(new, self.core, self._feed, self.lineage, firsts)
+        lows = old.lowwater.lows if firsts is None else np.minimum(old.lowwater.lows, firsts)
+        begin = dict(zip(self.core.names, lows.tolist(), strict=True))
+        plant(new, self.core, self._feed, self.lineage, begin)
         new.steering.resume(old.steering.decided)
         self.engine.replace(new)
 
