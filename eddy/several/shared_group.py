@@ -266,10 +266,12 @@ class SharedGroup(Group):
         return self.state.intake.admit(batches)
 
     def _plain(self, name: str, columns: dict[str, Column]) -> dict[str, Any]:
-        """The columns of a stream, those without NULL or codes as arrays."""
+        """The columns of a stream, as arrays where these need no closer look."""
         kinds = self.core.streams[name].columns
         return {
-            column: found if found.valid is not None or kinds[column].is_coded else found.values
+            column: found.values
+            if found.valid is None and found.values.dtype == kinds[column].direct
+            else found
             for column, found in columns.items()
         }
 
