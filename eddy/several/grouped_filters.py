@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from eddy.query.comparisons import Comparison, InList
 from eddy.query.expressions import Expression, Get, Literal, Reference
 from eddy.query.logic import conjuncts
+from eddy.several.sets import Sets, Slots
 from eddy.values.types import Column, ColumnType
 
 FLIPPED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -30,9 +31,10 @@ WHOLE = ("int", "timestamp", "date", "time", "duration", "decimal")
 TABLE = 1 << 16
 """Combinations of regions whose sets are in a table; more are looked up one by one."""
 MOST = 1 << 62
-
-Slots = NDArray[np.int64]
-"""Some queries, by their numbers, ascending."""
+KNOWN = 1 << 18
+"""Combinations that are looked up one by one and remembered."""
+CELLS = 1 << 22
+"""Comparisons, each of a combination, that are evaluated at a time."""
 
 
 @frozen
@@ -101,15 +103,21 @@ class Index:
                 found = np.where(values == values, found, self.regions - 1)
         return found if column.valid is None else np.where(column.valid, found, self.regions - 2)
 
-    def ruled_out(self, region: int) -> Slots:
-        """The queries of which a comparison is not true in a region."""
-        if region >= self.regions - 2:  # NULL, or NaN, which is unlike all numbers
-            unlike = self._operators == OPERATORS.index("!=") if region == self.regions - 1 else False
-            found, lists = ~np.broadcast_to(unlike, len(self._queries)), [query for query, _ in self._lists]
-        else:
-            found = ~TRUE[self._operators, np.sign(region - self._places) + 1]
-            lists = [query for query, places in self._lists if region not in places]
-        return np.concatenate((self._queries[found], np.array(lists, np.int64)))
+    @property
+    def queries(self) -> Slots:
+        """The query of each comparison, those with an operator first."""
+        return np.concatenate((self._queries, np.array([query for query, _ in self._lists], np.int64)))
+
+    def ruled_out(self, regions: Slots) -> NDArray[np.bool_]:
+        """For each region which comparisons are not true in it, in the order of `queries`."""
+        some, inverse = np.unique(regions, return_inverse=True)
+        absent = some >= self.regions - 2  # NULL, or NaN, which is unlike all numbers
+        holds = TRUE[self._operators, np.sign(some[:, None] - self._places) + 1]
+        nan = (some == self.regions - 1)[:, None]
+        holds = np.where(absent[:, None], nan & (self._operators == OPERATORS.index("!=")), holds)
+        lists = [np.isin(some, places) for _, places in self._lists]
+        found = ~np.concatenate((holds, np.array(lists, np.bool_).reshape(-1, len(some)).T), axis=1)
+        return found[inverse]
 
 
 def factor_of(expression: Expression) -> tuple[Factor, ColumnType] | None:
@@ -161,78 +169,92 @@ class GroupedFilters:
                 else:
                     by_column.setdefault(found[0].column, (found[1], []))[1].append((query, found[0]))
         self._indexes = [Index(column, kind, factors) for column, (kind, factors) in by_column.items()]
-        self._others = [(part, np.array(queries, np.int64)) for part, queries in others.items()]
-        self._sizes = [index.regions for index in self._indexes] + [2] * len(self._others)
+        self._others = list(others)
+        said = [index.queries for index in self._indexes]
+        said += [np.array(queries, np.int64) for queries in others.values()]
+        self._said = np.concatenate([np.empty(0, np.int64), *said])
+        self._by_query = self._said.argsort(kind="stable")
+        self._picky, self._starts = np.unique(self._said[self._by_query], return_index=True)
+        self._counts = [len(queries) for queries in said]
+        self._sizes = [index.regions for index in self._indexes] + [2] * len(others)
         total = 1
         for size in self._sizes:
             total *= size
         self._fits = total < MOST
         self._table = np.full(total, -1, np.int64) if total <= TABLE else None
-        self._known: dict[Any, int] = {}
+        self._known: dict[int, int] = {}
+
+    def forget(self) -> None:
+        """Sets have other numbers now."""
+        self._known.clear()
+        if self._table is not None:
+            self._table.fill(-1)
 
     def wanted_by(self, get: Get, stream: str, n: int, sets: Sets) -> Slots:
         """For each of n rows the number of the set of queries that want it."""
         if not self._sizes:
             return np.full(n, sets.number(self.queries), np.int64)
         places = [index.regions_of(get(stream, index.column)) for index in self._indexes]
-        places += [part.holds(get, n).astype(np.int64) for part, _ in self._others]
+        places += [part.holds(get, n).astype(np.int64) for part in self._others]
         if not self._fits:
-            lines, inverse = np.unique(np.stack(places, axis=1), axis=0, return_inverse=True)
-            return np.array([self._set(tuple(line), sets) for line in lines.tolist()])[inverse.reshape(-1)]
+            return self._sets_of(places, sets)
         keys = places[0]
         for size, more in zip(self._sizes[1:], places[1:], strict=True):
             keys = keys * size + more
-        if self._table is None:
-            some, inverse = np.unique(keys, return_inverse=True)
-            return np.array([self._of_key(key, sets) for key in some.tolist()], np.int64)[inverse]
-        found = self._table[keys]
-        unknown = keys[found < 0]
-        if len(unknown):
-            for key in np.unique(unknown).tolist():
-                self._table[key] = self._of_key(key, sets)
+        if self._table is not None:
             found = self._table[keys]
-        return found
+            unknown = np.unique(keys[found < 0])
+            if len(unknown):
+                self._table[unknown] = self._sets_of(self._places(unknown), sets)
+                found = self._table[keys]
+            return found
+        some, inverse = np.unique(keys, return_inverse=True)
+        known = [self._known.get(key, -1) for key in some.tolist()]
+        found = np.array(known, np.int64)
+        new = some[found < 0]
+        if len(new):
+            found[found < 0] = numbers = self._sets_of(self._places(new), sets)
+            if len(self._known) > KNOWN:
+                self._known.clear()
+            self._known.update(zip(new.tolist(), numbers.tolist(), strict=True))
+        return found[inverse]
 
-    def _of_key(self, key: int, sets: Sets) -> int:
-        """The set of a combination of regions, by its number."""
+    def _places(self, keys: Slots) -> list[Slots]:
+        """The regions, and what holds, of which these are the combinations."""
         places = []
         for size in reversed(self._sizes):
-            key, place = divmod(key, size)
+            keys, place = np.divmod(keys, size)
             places.append(place)
-        return self._set(tuple(reversed(places)), sets)
+        return places[::-1]
 
-    def _set(self, places: tuple[int, ...], sets: Sets) -> int:
-        known = self._known.get(places)
-        if known is None:
-            out = [np.empty(0, np.int64)]
-            out += [index.ruled_out(place) for index, place in zip(self._indexes, places, strict=False)]
-            tested = places[len(self._indexes) :]
-            out += [queries for holds, (_, queries) in zip(tested, self._others, strict=True) if not holds]
-            left = self.queries[~np.isin(self.queries, np.concatenate(out))]
-            known = self._known[places] = sets.number(left)
-        return known
+    def _sets_of(self, places: Sequence[Slots], sets: Sets) -> Slots:
+        """The sets of combinations of regions and of what holds, by their numbers."""
+        n, step = len(places[0]), max(1, CELLS // max(len(self._said), len(self.queries)))
+        found = [self._some([of[at : at + step] for of in places], sets) for at in range(0, n, step)]
+        return np.concatenate([np.empty(0, np.int64), *found])
+
+    def _some(self, places: Sequence[Slots], sets: Sets) -> Slots:
+        """The same of a few."""
+        n = len(places[0])
+        out = np.empty((n, len(self._said)), np.bool_)
+        at = 0
+        for number, (here, count) in enumerate(zip(places, self._counts, strict=True)):
+            part = out[:, at : at + count]
+            if number < len(self._indexes):
+                part[:] = self._indexes[number].ruled_out(here)
+            else:
+                part[:] = here[:, None] == 0
+            at += count
+        wanted = np.ones((n, len(self.queries)), np.bool_)
+        ruled_out = np.logical_or.reduceat(out[:, self._by_query], self._starts, axis=1)
+        wanted[:, self.queries.searchsorted(self._picky)] = ~ruled_out
+        packed = np.packbits(wanted, axis=1)
+        lines = packed.view(np.dtype((np.void, packed.shape[1]))).reshape(-1)
+        _, firsts, inverse = np.unique(lines, return_index=True, return_inverse=True)
+        numbers = [sets.number(self.queries[wanted[first]]) for first in firsts.tolist()]
+        return np.array(numbers, np.int64)[inverse.reshape(-1)]
 
 
 def conjuncts_of(filter: Expression | None) -> Sequence[Expression]:
     """What a filter says, part by part."""
     return [] if filter is None else list(conjuncts(filter))
-
-
-class Sets:
-    """Sets of queries, each with a number; 0 is the empty one."""
-
-    def __init__(self) -> None:
-        self.members: list[Slots] = [np.empty(0, np.int64)]
-        """The queries of each set, ascending."""
-        self._numbers: dict[bytes, int] = {self.members[0].tobytes(): 0}
-
-    def __len__(self) -> int:
-        return len(self.members)
-
-    def number(self, queries: Slots) -> int:
-        """The number of a set."""
-        queries = np.ascontiguousarray(queries, np.int64)
-        found = self._numbers.setdefault(queries.tobytes(), len(self.members))
-        if found == len(self.members):
-            self.members.append(queries)
-        return found

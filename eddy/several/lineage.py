@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from eddy.query.expressions import Expression, Get
-from eddy.several.grouped_filters import GroupedFilters, Sets, Slots
+from eddy.several.grouped_filters import GroupedFilters
+from eddy.several.sets import Sets, Slots
 
 
 class Split:
@@ -23,6 +24,11 @@ class Split:
         kinds = np.repeat(np.arange(len(wanted_by)), [len(some) for some in wanted_by])
         by_query = queries.argsort(kind="stable")
         self._queries, self._kinds = queries[by_query], kinds[by_query]
+
+    @property
+    def owners(self) -> Slots:
+        """The queries that have results."""
+        return np.unique(self._queries)
 
     def of(self, query: int) -> Slots:
         """The places of the results that are a query's, ascending."""
@@ -45,6 +51,10 @@ class Split:
         return owners[order], places[order]
 
 
+KNOWN = 1 << 20
+"""Queries in all sets together of those that want results, which are remembered."""
+
+
 class Lineage:
     """The filters of the queries of a core, and the sets of queries that its rows are wanted by.
 
@@ -57,6 +67,7 @@ class Lineage:
         self._filters: dict[int, Mapping[str, Expression]] = {}
         self._grouped: dict[str, GroupedFilters] = {}
         self._known: dict[tuple[int, ...], Slots] = {}
+        self._size = 0
 
     @property
     def columns(self) -> frozenset[tuple[str, str]]:
@@ -116,10 +127,28 @@ class Lineage:
         """The queries that want rows of all of these sets, one of each stream."""
         known = self._known.get(numbers)
         if known is None:
-            if len(self._known) > 1 << 16:
-                self._known.clear()
+            if self._size > KNOWN:
+                self._forget()
             known = self.sets[self.names[0]].members[numbers[0]]
             for name, number in zip(self.names[1:], numbers[1:], strict=True):
                 known = np.intersect1d(known, self.sets[name].members[number], assume_unique=True)
             self._known[numbers] = known
+            self._size += len(known) + len(numbers) + 8
         return known
+
+    def _forget(self) -> None:
+        self._known.clear()
+        self._size = 0
+
+    def keep(self, stream: str, numbers: Slots) -> Slots:
+        """Forget the sets of a stream that none of its rows has; returns the new ``numbers`` of these."""
+        self._forget()
+        if stream in self._grouped:
+            self._grouped[stream].forget()
+        queries, used = np.array(sorted(self._filters), np.int64), np.unique(numbers)
+        return self.sets[stream].keep(used, queries, len(numbers))[numbers]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all sets."""
+        return 8 * self._size + sum(sets.nbytes for sets in self.sets.values())

@@ -124,16 +124,23 @@ class SharedOutput(Output):
         found, signs, events = self._withdrawals().changed(router, ring)
         changes = CoreContents(self.query, len(found), lambda: found, fetch, shown, split, lambda: signs)
         share.changes = changes
-        for member in self.members.values():
-            if member.groups is not None:
-                here = changes.places(member)
-                share.groups[member.name] = self._groups(
-                    member, found[here], signs[here], events[here], streams
-                )
+        for member in self._aggregating(changes):
+            here = changes.places(member)
+            share.groups[member.name] = self._groups(member, found[here], signs[here], events[here], streams)
         if count:  # the next batch of the push uses the ring again
             new.rows()
         self.recent.give(Result(new))
         return Result(changes)
+
+    def _aggregating(self, changes: CoreContents) -> Iterator[Member]:
+        """The queries whose groups may change."""
+        if not changes.count or not any(member.groups is not None for member in self.members.values()):
+            return
+        split = changes.split()
+        owners = None if split is None else set(split.owners.tolist())
+        for member in self.members.values():
+            if member.groups is not None and (owners is None or member.slot in owners):
+                yield member
 
     def _withdrawals(self) -> SignedOutput:
         if self._changes is None:

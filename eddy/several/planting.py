@@ -13,8 +13,8 @@ from eddy.query.expressions import Get
 from eddy.query.windows import Tumbling
 from eddy.several.core import QUERIES, CoreQuery
 from eddy.several.feed import Feed
-from eddy.several.grouped_filters import Slots
 from eddy.several.lineage import Lineage
+from eddy.several.sets import Slots
 from eddy.snapshot.snapshot import live_results
 from eddy.state import EngineState
 from eddy.store.leaves import Leaves

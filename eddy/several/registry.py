@@ -12,7 +12,7 @@ from eddy.engine.options import checked
 from eddy.errors import EddyError, PlanError
 from eddy.query.query import Query
 from eddy.several.core import is_shareable, signature
-from eddy.several.feed import Feed
+from eddy.several.feed import Admitted, Feed
 from eddy.several.group import Group, Makers
 from eddy.several.own_group import OwnGroup
 from eddy.several.results import Results
@@ -69,6 +69,9 @@ class Registry:
 
     def add(self, name: str, query: Query, plan: str | None, history: bool) -> None:
         """One more query, which was checked."""
+        self._with_state(partial(self._add, name, query, plan, history))
+
+    def _add(self, name: str, query: Query, plan: str | None, history: bool) -> None:
         firsts = self._live(query) if history else {}
         before = dict(self.feed.streams)
         try:
@@ -122,7 +125,9 @@ class Registry:
 
     def drop(self, name: str) -> None:
         """A query goes, and what only it used."""
-        group = self.group(name)
+        self._with_state(partial(self._drop, name, self.group(name)))
+
+    def _drop(self, name: str, group: Group) -> None:
         if isinstance(group, SharedGroup):
             group.drop(name)
         else:
@@ -170,17 +175,24 @@ class Registry:
         """Take rows in that are in order: all groups admit them before one changes."""
         for group in self.groups:
             group.state.faults.tell()
-        self.feed.sweep(self._codes())
+        self._with_state(self._sweep)
         admitted = self.feed.admit(batches)
         arrivals = [(group, group.admit(admitted)) for group in self.groups]
         taking = [(group, found) for group, found in arrivals if found is not None]
         for group, _ in taking:
             self._with_state(group.state.steering.decide)
-        self._forget()
-        self.feed.take(admitted)
+        self._with_state(partial(self._store, admitted))
         return [group.take(found) for group, found in taking]
 
+    def _sweep(self) -> None:
+        self.feed.sweep(self._codes())
+
+    def _store(self, admitted: Admitted) -> None:
+        self._forget()
+        self.feed.take(admitted)
+
     def _with_state(self, work: Callable[[], None]) -> None:
+        """Do something that nobody may read results in the middle of."""
         self.access.take()
         try:
             work()

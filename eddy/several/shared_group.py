@@ -21,8 +21,9 @@ from eddy.several.feed import Admitted, Feed
 from eddy.several.group import Batches, Group, Makers
 from eddy.several.lineage import Lineage
 from eddy.several.output import SharedOutput
-from eddy.several.planting import plant, reader, rows_of
+from eddy.several.planting import plant, reader
 from eddy.several.shares import Member, Parts, nothing_of
+from eddy.several.wanted_rows import WantedRows
 from eddy.snapshot.snapshot import live_results
 from eddy.state import EngineState, Options
 from eddy.values.types import Array, Column
@@ -151,12 +152,12 @@ class SharedGroup(Group):
         back = history and self._looks_back(firsts)
         ordered, filtered = self.core.ordered or query.in_order, self.core.filtered or bool(query.filters)
         again = (ordered, filtered) != (self.core.ordered, self.core.filtered)
-        again = again or back or (history and self._wants_more(query))
+        again = again or back or (history and self._rows.has_more_for(query))
         counts = self.state.lowwater.counts
         if not history:
             member.firsts = counts.copy() if counts.any() else None
         elif not again:
-            self._join(member.slot, query)
+            self._rows.join(member.slot, query)
         self.lineage.add(member.slot, query.filters)
         self.output.join(member)
         if again:
@@ -187,38 +188,9 @@ class SharedGroup(Group):
         self.state.recent.seal()
         self.lineage.drop(self.output.leave(name).slot)
 
-    def _wants_more(self, query: Query) -> bool:
-        """Whether a query wants live rows that nobody has wanted before, so that they are in no STAIR."""
-        for number, name in enumerate(self.core.names if self.core.filtered else ()):
-            rows = self._live(number)
-            unwanted = rows[self._numbers(number, rows) == 0]
-            if len(unwanted) and (self._wants(query, name, unwanted)).any():
-                return True
-        return False
-
-    def _join(self, slot: int, query: Query) -> None:
-        """Note of the live rows which a new query wants."""
-        for number, name in enumerate(self.core.names if self.core.filtered else ()):
-            rows = self._live(number)
-            payload, wants = self.state.streams[number].payload, None
-            if name in query.filters:
-                wants = self._wants(query, name, rows)
-            numbers = self._numbers(number, rows)
-            found = self.lineage.joined_by(slot, name, numbers, wants)
-            payload.rings[QUERIES][rows & (payload.capacity - 1)] = np.where(numbers == 0, 0, found)
-
-    def _live(self, number: int) -> Any:
-        lowwater = self.state.lowwater
-        return np.arange(int(lowwater.lows[number]), int(lowwater.counts[number]))
-
-    def _numbers(self, number: int, rows: Any) -> Any:
-        return self.state.streams[number].payload.storage(QUERIES, rows).values
-
-    def _wants(self, query: Query, name: str, rows: Any) -> Any:
-        if name not in query.filters:
-            return np.ones(len(rows), np.bool_)
-        columns = rows_of(self._feed, name, rows)
-        return query.filters[name].holds(reader(columns), len(rows))
+    @property
+    def _rows(self) -> WantedRows:
+        return WantedRows(self.state, self.core, self._feed, self.lineage)
 
     def _looks_back(self, firsts: Array) -> bool:
         """Whether its windows would hold rows from ``firsts`` on that came before those that it was given."""
@@ -256,6 +228,7 @@ class SharedGroup(Group):
         if not batches:
             return None
         if self.core.filtered:
+            self._rows.tidy()
             for name, found in batches.items():
                 text, n = admitted.columns[name], admitted.counts[name]
                 found[QUERIES] = Column(self.lineage.numbers(name, reader(text), n))
@@ -286,6 +259,10 @@ class SharedGroup(Group):
     def lows(self) -> dict[str, int]:
         return {name: self.state.streams[i].payload.low for i, name in enumerate(self.core.names)}
 
+    @property
+    def nbytes(self) -> int:
+        return super().nbytes + self.lineage.nbytes
+
     def codes_in_use(self) -> Iterator[Any]:
         """Codes of strings that it needs beside those of the feed's rows."""
         yield from self.output.codes_in_use()
@@ -300,7 +277,7 @@ class SharedGroup(Group):
             if stream in query.filters and isinstance(row, int):
                 payload = self._feed.payload(stream)
                 here = payload.low <= row < payload.next_row
-                if here and not self._wants(query, stream, np.array([row]))[0]:
+                if here and not self._rows.wants(query, stream, np.array([row]))[0]:
                     said = f"{stream} {row} was ruled out by the filter of {name}: {query.filters[stream]}"
                     return Explanation(FILTERED, said, dict(rows), streams=(stream,))
         return self.engine.why_not(**rows)

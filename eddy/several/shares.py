@@ -37,6 +37,14 @@ class Member:
     firsts: Array | None = None
     """The first row of each stream of the core that counts for it; None: all do."""
 
+    _nothing: Contents | None = None
+
+    def nothing(self) -> Result:
+        """No change of its groups."""
+        if self._nothing is None:
+            self._nothing = nothing_of(self.query).contents
+        return Result(self._nothing)
+
     @property
     def in_place(self) -> bool:
         """Whether its streams are in the order of the core."""
@@ -175,7 +183,8 @@ class Share:
     def of(self, member: Member) -> Result:
         """What is a query's; for who may read the engine."""
         if member.groups is not None:
-            return self.groups[member.name]
+            found = self.groups.get(member.name)
+            return member.nothing() if found is None else found
         contents = self.changes if member.signed and self.changes is not None else self.new
         result = Result(contents.of(member, self.recent))
         result.access = self.access if result.contents.fetch is not None else None

@@ -7,9 +7,10 @@ import pyarrow as pa
 import pytest
 
 import eddy
-from eddy.several.grouped_filters import GroupedFilters, Sets
+from eddy.several.grouped_filters import GroupedFilters
 from eddy.several.lineage import Lineage
 from eddy.several.planting import reader
+from eddy.several.sets import Sets
 from eddy.values.types import Column
 from tests.strategies import Pick
 
@@ -128,3 +129,38 @@ def test_a_result_is_wanted_by_those_who_want_all_of_its_rows():
     of_b = np.array([b.number(np.array(some)) for some in ([1, 2], [1, 2], [0, 2], [1])])
     split = lineage.split([of_a, of_b])
     assert [split.of(number).tolist() for number in range(4)] == [[2], [0, 1], [1, 2], []]
+
+
+def test_sets_that_no_row_has_are_forgotten():
+    """What is kept has new numbers and the queries that are there; rows of dropped ones are not those nobody wanted."""
+    sets = Sets()
+    old = [sets.number(np.array(some, np.int64)) for some in ([1, 2], [2, 3], [4], [2], [1])]
+    new = sets.keep(np.array([0, old[0], old[1], old[2]]), np.array([2, 3]), 10)
+    assert new[0] == 0 and new[old[2]] > 0 and new[old[3]] == 0
+    members = [sets.members[new[number]].tolist() for number in old[:3]]
+    assert members == [[2], [2, 3], []] and len(sets) == 4
+    assert sets.number(np.array([], np.int64)) == 0 and sets.number(np.array([2], np.int64)) == new[old[0]]
+
+
+def test_many_sets_do_not_stay():
+    """Rows that differ in who wants them leave nothing behind when they are gone, and results are the same."""
+    schemas = {"A": {"x": "int64", "a": "int64", "b": "int64", "c": "int64"}, "B": {"x": "int64"}}
+    texts = {
+        f"{column}{i}": f"SELECT A.a, B.x FROM A [ROWS 20], B [ROWS 5] WHERE A.x = B.x AND A.{column} > {i}"
+        for column in "abc"
+        for i in range(0, 100, 5)
+    }
+    queries = {name: eddy.sql(text, schemas=schemas) for name, text in texts.items()}
+    engine, alone = eddy.Eddy(queries), {name: eddy.Eddy(queries[name]) for name in ("a5", "c50")}
+    random, sizes, found = np.random.default_rng(0), [], []
+    for _ in range(120):
+        rows = {"x": random.integers(0, 3, 50), **{column: random.integers(0, 100, 50) for column in "abc"}}
+        for stream, batch in (("A", rows), ("B", {"x": np.arange(3)})):
+            given = engine.push(stream, batch)
+            found.append((given, {name: one.push(stream, batch).records() for name, one in alone.items()}))
+            if len(found) > 2:
+                late, wanted = found.pop(0)
+                for name, records in wanted.items():
+                    assert sorted(map(repr, late[name].records())) == sorted(map(repr, records))
+        sizes.append(engine.nbytes)
+    assert max(sizes[60:]) <= 1.5 * max(sizes[20:60])

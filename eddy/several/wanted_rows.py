@@ -1,0 +1,80 @@
+"""The live rows of a core, and the sets of queries that want them."""
+
+from __future__ import annotations
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from eddy.query.query import Query
+from eddy.several.core import QUERIES, CoreQuery
+from eddy.several.feed import Feed
+from eddy.several.lineage import Lineage
+from eddy.several.planting import reader, rows_of
+from eddy.several.sets import Slots
+from eddy.state import EngineState
+
+
+@frozen(eq=False)
+class WantedRows:
+    """The live rows of a core as its engine stores them."""
+
+    state: EngineState
+    core: CoreQuery
+    feed: Feed
+    lineage: Lineage
+
+    def wants(self, query: Query, name: str, rows: Slots) -> NDArray[np.bool_]:
+        """Which rows of a stream a query wants."""
+        if name not in query.filters:
+            return np.ones(len(rows), np.bool_)
+        columns = rows_of(self.feed, name, rows)
+        return query.filters[name].holds(reader(columns), len(rows))
+
+    def has_more_for(self, query: Query) -> bool:
+        """Whether a query wants live rows that nobody has wanted before, so that they are in no STAIR."""
+        for number, name in enumerate(self.core.names if self.core.filtered else ()):
+            rows = self._live(number)
+            unwanted = rows[self._numbers(number, rows) == 0]
+            if len(unwanted) and self.wants(query, name, unwanted).any():
+                return True
+        return False
+
+    def join(self, slot: int, query: Query) -> None:
+        """Note of the live rows which a new query wants."""
+        self.tidy()
+        for number, name in enumerate(self.core.names if self.core.filtered else ()):
+            rows = self._live(number)
+            wants = self.wants(query, name, rows) if name in query.filters else None
+            numbers = self._numbers(number, rows)
+            found = self.lineage.joined_by(slot, name, numbers, wants)
+            self._store(number, rows, np.where(numbers == 0, 0, found))
+
+    def tidy(self) -> None:
+        """Forget the sets of rows that are gone, where there are many; a migration may have copies of the rows."""
+        full = [name for name in self.core.names if self.lineage.sets[name].is_full]
+        if not full or not self.state.changes.quiet:
+            return
+        self.state.access.take()
+        try:
+            for name in full:
+                number = self.core.names.index(name)
+                payload = self.state.streams[number].payload
+                rows = np.arange(
+                    payload.low, payload.next_row
+                )  # those of results that nobody has read yet, too
+                self._store(number, rows, self.lineage.keep(name, self._numbers(number, rows)))
+        finally:
+            self.state.access.give()
+
+    def _live(self, number: int) -> Slots:
+        lowwater = self.state.lowwater
+        return np.arange(int(lowwater.lows[number]), int(lowwater.counts[number]))
+
+    def _numbers(self, number: int, rows: Slots) -> Slots:
+        found: Slots = self.state.streams[number].payload.storage(QUERIES, rows).values
+        return found
+
+    def _store(self, number: int, rows: Slots, numbers: Slots) -> None:
+        payload = self.state.streams[number].payload
+        payload.rings[QUERIES][rows & (payload.capacity - 1)] = numbers
