@@ -33,6 +33,7 @@ class Registry:
         self.of: dict[str, Group] = {}
         self.queries: dict[str, Query] = {}
         """Another dict whenever one comes or goes."""
+        self._broken: BaseException | None = None
         self.house = House(self.access, self.feed.pool)
         self._filtered: set[Any] = set()
         """Cores that are going to have filters, once the first queries are added."""
@@ -128,6 +129,7 @@ class Registry:
         self._with_state(partial(self._drop, name, self.group(name)))
 
     def _drop(self, name: str, group: Group) -> None:
+        self._broken = self.broken
         if isinstance(group, SharedGroup):
             group.drop(name)
         else:
@@ -182,7 +184,18 @@ class Registry:
         for group, _ in taking:
             self._with_state(group.state.steering.decide)
         self._with_state(partial(self._store, admitted))
-        return [group.take(found) for group, found in taking]
+        try:
+            return [group.take(found) for group, found in taking]
+        except BaseException as error:  # those that come after it have missed the rows
+            self._broken = error
+            raise
+
+    @property
+    def broken(self) -> BaseException | None:
+        """What has ended it in the middle of a batch, if so; that the query is dropped mends nothing."""
+        for group in self.groups:
+            self._broken = self._broken or group.state.broken
+        return self._broken
 
     def _sweep(self) -> None:
         self.feed.sweep(self._codes())

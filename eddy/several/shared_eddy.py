@@ -193,12 +193,12 @@ class SharedEddy(QueryDoors):
     def _check_open(self, what: str) -> None:
         if self._closed:
             raise StateError("the engine is closed: make a new one")
-        for group in self._registry.groups:
-            if group.state.broken is not None:
-                raise StateError(
-                    f"the engine stopped in the middle of a batch ({group.state.broken!r}), so its state is not to be "
-                    f"trusted: make a new one, and then {what}"
-                ) from group.state.broken
+        broken = self._registry.broken
+        if broken is not None:
+            raise StateError(
+                f"the engine stopped in the middle of a batch ({broken!r}), so its state is not to be trusted: "
+                f"make a new one, and then {what}"
+            ) from broken
 
     # -- snapshots, and what is shown ------------------------------------------------------------------------------
 

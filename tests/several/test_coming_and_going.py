@@ -131,3 +131,26 @@ def test_a_query_sees_what_is_live_though_its_core_began_later(shown):
         assert records(found[name]) == records(push(tables[name], "A", 4)), name
     if "COUNT" in shown:
         assert all(records(engine.table(n)) == records(one.table()) for n, one in tables.items())
+
+
+def test_an_engine_that_stopped_in_a_batch_is_not_mended_by_a_drop():
+    """Queries that have missed rows give nothing wrong afterwards: they give nothing."""
+
+    def fails(first, second):
+        if first == 7:
+            raise ValueError("seven")
+        return first > 0
+
+    streams = {name: made(JOIN).streams[name] for name in "AB"}
+    where = ["A.x = B.x", eddy.function(fails, "A.v", "B.v", type="bool")]
+    engine = eddy.Eddy(
+        {"bad": eddy.Query(streams, where=where, select=["A.v"]), "good": made("SELECT A.v FROM A")}
+    )
+    push(engine, "B", 1)
+    with pytest.raises(ValueError, match="seven"):
+        engine.push("A", columns("A", [{"ts": 2, **ROW, "v": 7}]))
+    with pytest.raises(eddy.StateError, match="stopped in the middle of a batch"):
+        push(engine, "A", 3)
+    engine.drop("bad")
+    with pytest.raises(eddy.StateError, match="stopped in the middle of a batch"):
+        push(engine, "A", 3)
