@@ -74,7 +74,7 @@ class Registry:
 
     def _add(self, name: str, query: Query, plan: str | None, history: bool) -> None:
         firsts = self._live(query) if history else {}
-        before = dict(self.feed.streams)
+        before, waiting = dict(self.feed.streams), self.waiting.buffer
         try:
             self.feed.declare(query)
             self.waiting.declare()
@@ -82,6 +82,7 @@ class Registry:
             group = self._group_for(name, query, plan, history, firsts)
         except BaseException as error:
             self.feed.restore(before)
+            self.waiting.buffer = waiting
             if isinstance(error, PlanError):
                 raise PlanError(f"query {name}: {error}") from None
             raise

@@ -154,3 +154,25 @@ def test_an_engine_that_stopped_in_a_batch_is_not_mended_by_a_drop():
     engine.drop("bad")
     with pytest.raises(eddy.StateError, match="stopped in the middle of a batch"):
         push(engine, "A", 3)
+
+
+def test_a_stream_of_a_query_that_was_not_added_is_not_waited_for():
+    """Under lateness, too, all is as it was, and other streams may come."""
+
+    def fails(values):
+        raise ValueError("not these")
+
+    engine = eddy.Eddy({"a": made("SELECT A.v FROM A")}, lateness=0)
+    push(engine, "A", 1)
+    push(engine, "A", 2)
+    streams = {name: made("SELECT A.v FROM A, D WHERE A.x = D.x").streams[name] for name in "AD"}
+    bad = eddy.Query(streams, where=["A.x = D.x", eddy.function(fails, "A.v", type="bool")], select=["A.v"])
+    with pytest.raises(ValueError, match="not these"):
+        engine.add("bad", bad)
+    assert [len(push(engine, "A", ts)["a"]) for ts in (3, 4)] == [1, 1]
+    engine.add("c", made("SELECT C.v FROM C"))
+    push(engine, "C", 5)
+    push(engine, "A", 6)
+    assert engine.flush().counts == {"a": 1, "c": 1}
+    with pytest.raises(eddy.BatchError, match="D"):
+        push(engine, "D", 7)
