@@ -76,6 +76,10 @@ class Group(ABC):
             lows.update((stream.name, low) for stream, low in attached)
         return {name: low + self.before.get(name, 0) for name, low in lows.items()}
 
+    def seen(self) -> dict[str, int]:
+        """The same of rows that a query sees: older ones may be held of queries that were dropped."""
+        return self.live()
+
     @property
     def nbytes(self) -> int:
         """Bytes that it holds, with its composites."""

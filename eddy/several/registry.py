@@ -156,10 +156,10 @@ class Registry:
         return found
 
     def _live(self, query: Query) -> dict[str, int]:
-        """For each stream of a query that some window holds rows of, the first of these."""
+        """For each stream of a query that some query sees rows of, the first of these."""
         found: dict[str, int] = {}
         for group in self.groups:
-            for stream, low in group.live().items():
+            for stream, low in group.seen().items():
                 if stream in query.streams:
                     found[stream] = min(low, found.get(stream, low))
         return found

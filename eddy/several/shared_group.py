@@ -156,7 +156,9 @@ class SharedGroup(Group):
         counts = self.state.lowwater.counts
         if not history:
             member.firsts = counts.copy() if counts.any() else None
-        elif not again:
+        elif (firsts > self.state.lowwater.lows).any():
+            member.firsts = firsts
+        if history and not again:
             self._rows.join(member.slot, query)
         self.lineage.add(member.slot, query.filters)
         self.output.join(member)
@@ -262,6 +264,14 @@ class SharedGroup(Group):
     @property
     def nbytes(self) -> int:
         return super().nbytes + self.lineage.nbytes
+
+    def seen(self) -> dict[str, int]:
+        live, firsts = self.live(), [member.firsts for member in self.members.values()]
+        some = [rows for rows in firsts if rows is not None]
+        if len(some) < len(firsts):
+            return live
+        oldest = np.min(some, axis=0).tolist()
+        return {name: max(live[name], first) for name, first in zip(self.core.names, oldest, strict=True)}
 
     def codes_in_use(self) -> Iterator[Any]:
         """Codes of strings that it needs beside those of the feed's rows."""

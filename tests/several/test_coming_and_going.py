@@ -176,3 +176,18 @@ def test_a_stream_of_a_query_that_was_not_added_is_not_waited_for():
     assert engine.flush().counts == {"a": 1, "c": 1}
     with pytest.raises(eddy.BatchError, match="D"):
         push(engine, "D", 7)
+
+
+@pytest.mark.parametrize("shown", ["A.v, B.s", "COUNT(*) AS n"])
+def test_rows_of_a_dropped_query_are_not_live(shown):
+    """What a core holds for a query that is gone is not seen by one that comes."""
+    text = f"SELECT {shown} FROM A, B WHERE A.x = B.x"
+    engine, alone = eddy.Eddy({"old": made(text)}), eddy.Eddy(made(text))
+    push(engine, "B", 1)
+    engine.add("young", made(text), history=False)
+    engine.drop("old")
+    push(engine, "B", 2)
+    push(alone, "B", 2)
+    engine.add("new", made(text))
+    found, wanted = push(engine, "A", 3), records(push(alone, "A", 3))
+    assert records(found["young"]) == records(found["new"]) == wanted
