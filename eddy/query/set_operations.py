@@ -26,16 +26,19 @@ def as_select(node: exp.Expr, columns: Columns) -> exp.Expr:
     left, right = as_select(node.this.unnest(), columns), node.expression.unnest()
     with at(right):
         if node.args.get("with_"):
-            raise QueryError(f"WITH does not go with {word}: write [NOT] EXISTS (SELECT 1 FROM ...) in WHERE")
+            raise QueryError(
+                f"WITH does not go with {word}: write [NOT] EXISTS (SELECT 1 FROM ...) in WHERE"  # nosec B608
+            )
         if node.args.get("distinct") is False:
             raise QueryError(f"{word} ALL is not supported: write {word}, which has each row once")
         if not isinstance(left, exp.Select) or not isinstance(right, exp.Select):
             raise QueryError(
-                f"{word} stands between two SELECTs: write SELECT A.k FROM A {word} SELECT B.k FROM B"
+                f"{word} stands between two SELECTs: write SELECT A.k FROM A {word} SELECT B.k FROM B"  # nosec B608
             )
         if not left.args.get("from_") or not right.args.get("from_"):
             raise QueryError(
-                f"{word} stands between SELECTs that name streams: SELECT A.k FROM A {word} SELECT B.k FROM B"
+                f"{word} stands between SELECTs that name streams: "  # nosec B608
+                f"SELECT A.k FROM A {word} SELECT B.k FROM B"  # nosec B608
             )
         if right.args.get("joins") or not isinstance(right.args["from_"].this, exp.Table):
             raise QueryError(

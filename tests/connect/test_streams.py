@@ -142,7 +142,7 @@ def test_rows_that_come_are_followed_until_it_is_stopped(broker, stream):
     run.until(7)
     outcome = run.end()
     assert outcome.rows == {"A": 8} and outcome.ended == "stopped"
-    assert threading.active_count() == before and broker.connections() == connections
+    assert threading.active_count() <= before and broker.connections() == connections
 
 
 def test_nothing_is_left_open_by_a_run_that_fails(broker, stream):
@@ -152,7 +152,7 @@ def test_nothing_is_left_open_by_a_run_that_fails(broker, stream):
     schema = {"ts": "int64", "k": "int64"}
     with pytest.raises(eddy.BatchError) as error:
         eddy.run(ONE, {"A": eddy.source(broker.address(stream), schema=schema)}, bad="error")
-    assert threading.active_count() == before and broker.connections() == connections, error
+    assert threading.active_count() <= before and broker.connections() == connections, error
 
 
 def test_a_stopped_run_goes_on_from_its_checkpoint(broker, stream, tmp_path):
