@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 from eddy.engine.eddy import Eddy, EngineOver
@@ -10,6 +11,7 @@ from eddy.engine.stair import StairView
 from eddy.errors import EddyError
 from eddy.inspect.explanation import Explanation
 from eddy.results.result import Result
+from eddy.several.overall import Overall, overall_of
 from eddy.several.registry import Registry
 from eddy.several.shared_group import SharedGroup
 from eddy.statistics import Statistics
@@ -155,6 +157,11 @@ class QueryDoors(Eddy):
             found: Statistics = self._registry.group(query).engine.statistics()
             return found
         return {name: group.engine.statistics() for name, group in self._registry.of.items()}
+
+    def overall(self) -> Overall:
+        """What all queries hold together: rows of the streams, late ones too, the watermark, bytes."""
+        found: Overall = self._registry.access.ask(partial(overall_of, self._registry))
+        return found
 
     @property
     def nbytes(self) -> int:
