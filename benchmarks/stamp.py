@@ -94,10 +94,12 @@ def _commit() -> str:
 
 
 def digest(measures: Iterable[str]) -> str:
-    """Of all Python and C++ files under these folders, and of these files. What Python says in comments and docstrings
-    does not count: it is not what is measured."""
-    made = hashlib.sha256()
-    for path in sorted({path for named in measures for path in _files(named)}):
+    """Of all Python and C++ files under these folders, and of these files; what is named behind a minus sign is left
+    out. What Python says in comments and docstrings does not count: it is not what is measured."""
+    made, names = hashlib.sha256(), list(measures)
+    left_out = {path for named in names if named.startswith("-") for path in _files(named[1:])}
+    counted = {path for named in names if not named.startswith("-") for path in _files(named)}
+    for path in sorted(counted - left_out):
         made.update(path.encode() + _content(path))
     return made.hexdigest()[:12]
 
@@ -119,17 +121,22 @@ def _content(path: str) -> bytes:
 
 
 def code(source: bytes) -> bytes:
-    """What a module does, in one form whatever its layout."""
-    tree = ast.parse(source)
-    for node in ast.walk(tree):
-        for name in ("body", "orelse", "finalbody"):
-            lines = getattr(node, name, None)
-            if isinstance(lines, list):
-                setattr(node, name, [line for line in lines if not _is_text(line)])
-    return ast.dump(tree).encode()
+    """What a module does, in one form whatever its layout, and whichever Python reads it."""
+    return _form(ast.parse(source)).encode()
 
 
-def _is_text(line: ast.AST) -> bool:
+def _form(node: object) -> str:
+    """A node with what it has. Versions of Python differ in which empty fields they list, so none is written."""
+    if isinstance(node, list):
+        return f"[{' '.join(_form(one) for one in node if not _is_text(one))}]"
+    if not isinstance(node, ast.AST):
+        return repr(node)
+    fields = ((name, getattr(node, name, None)) for name in node._fields)
+    told = (f"{name}={_form(value)}" for name, value in fields if value is not None and value != [])
+    return f"({type(node).__name__} {' '.join(told)})"
+
+
+def _is_text(line: object) -> bool:
     """Whether a line is a docstring, of whatever it stands under."""
     return (
         isinstance(line, ast.Expr)

@@ -70,8 +70,7 @@ def pictures(figures: list[Figure]) -> None:
     for figure in figures:
         found = shown(figure)
         if found.records:
-            stale = "; the code has changed since" if found.stale else ""
-            draw(figure, found.rows, FOLDER, f"{found.profile} profile{stale}")
+            draw(figure, found.rows, FOLDER, found.note)
 
 
 def write_pages() -> None:

@@ -138,6 +138,7 @@ def _figure(
         setup=f"{setup} {SIDES}",
         pieces=pieces,
         claims=told,
+        ours=True,
         charts=charts,
         measures=TIMED_MIGRATION,
     )

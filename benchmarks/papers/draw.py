@@ -53,7 +53,8 @@ def draw(figure: Figure, rows: Sequence[Row], folder: Path, note: str = "") -> l
     crowded = any(chart.kind == "bar" and _places(chart, rows) > CROWD for chart in charts)
     wide = (11.0 if crowded else 6.2) if across == 1 else WIDE * across
     title = textwrap.fill(f"{figure.paper}, {figure.label}: {figure.title}", round(11 * wide))
-    below = "\n".join(_claims(figure, rows, round(17.5 * wide)) + ([note] if note else []))
+    width = round(17.5 * wide)
+    below = "\n".join(_claims(figure, rows, width) + textwrap.wrap(note, width))
     with matplotlib.rc_context(settings):
         picture, axes = plt.subplots(
             down,

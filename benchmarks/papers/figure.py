@@ -68,14 +68,23 @@ Judge = Callable[[Sequence[Row]], Verdict | None]
 """Of all rows of a figure; None if these rows cannot tell, as those of a quick run that leaves a size out."""
 
 
+GOAL = "Goal of ours: "
+"""How a claim begins that no paper makes."""
+
+
 @frozen
 class Claim:
-    """What a paper says of a figure, in our words and with its numbers."""
+    """What a paper says of a figure, in our words and with its numbers; or a goal of ours."""
 
     text: str
     judge: Judge
     why: str = ""
     """Where ours disagrees: the reason, as far as a measurement has shown it. Printed only then."""
+
+    @property
+    def ours(self) -> bool:
+        """Whether no paper makes it."""
+        return self.text.startswith(GOAL)
 
 
 @frozen
@@ -120,6 +129,15 @@ class Figure:
     """The pieces that are shown; all if none is named."""
     large: frozenset[str] = frozenset()
     """Pieces that a quick run leaves out."""
+    ours: bool = False
+    """Whether no paper has it: then its claims are goals of ours, too."""
+    counted: bool = False
+    """Whether a part of it is counted, not timed, and so the same on every machine."""
+
+    @property
+    def clock(self) -> str:
+        """What its numbers are, in a word or two."""
+        return "simulated" if self.simulated else "counted and real" if self.counted else "real"
 
     @property
     def source(self) -> Figure:

@@ -67,6 +67,8 @@ def _figure(
         charts=charts,
         measures=timed,
         simulated=simulated,
+        ours=number == "totals",
+        counted=number in ("17", "18", "19", "20", "21"),
         of=source if isinstance(source, Figure) else None,
     )
 
@@ -105,7 +107,7 @@ def _swept(number: str, what: str, title: str) -> Figure:
             (EVALUATIONS, whys.OWN_KEYS),
             (TUPLES, whys.BOTH_PLANS),
             (SECONDS, whys.SMALL_BATCHES),
-            (BYTES, whys.BOTH_PLANS),
+            (BYTES, whys.BYTES_TOO),
         )
     ]
     setup = f"{_TASK.format(new='right-deep or bushy')}varied: {what}. {_COUNTS}"

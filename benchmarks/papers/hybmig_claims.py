@@ -48,11 +48,11 @@ def silent(rows: Sequence[Row]) -> Verdict:
 
 
 def soars(rows: Sequence[Row]) -> Verdict:
-    """Whether Moving State gives twice as much as HybMig while it catches up, as long as it was silent."""
+    """Whether Moving State gives at least twice as much as HybMig for as long again as it was silent."""
     start = _one(rows, MS_, "migration, s")
     moving, steady = (sum(_series(rows, name, "results a second", start, 2 * start)) for name in (MS_, HM))
     text = f"{moving:.0f} results from {start:.0f} to {2 * start:.0f} s, HybMig {steady:.0f}"
-    return Verdict(moving >= 1.5 * steady, text)
+    return Verdict(moving >= 2 * steady, text)
 
 
 def decays(rows: Sequence[Row]) -> Verdict:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 SAME_KERNELS = (
-    "Parallel Track runs on the same kernels here, and shares the rows with the old plan. It takes 1.6 to 2.1 times "
-    "what an engine takes that changes nothing (the rows named *no change*), with 5 joins as with 100: its second plan "
-    "has as many steps as the first. So there is no more than that factor to be gained, whoever the rival is."
+    "Parallel Track runs on the same kernels here, and shares the rows with the old plan. It takes about "
+    "twice what an engine takes that changes nothing (the rows named *no change*), with 5 joins as with 100: its "
+    "second plan has as many steps as the first. So no more than that factor is to be gained, whoever the rival is."
 )
 STEMS_FAST = (
     "SteMs run in batches on the same kernels here and store no composites, where a pipeline writes, links and drops "

@@ -13,7 +13,7 @@ from typing import Any
 
 from attrs import frozen
 
-from benchmarks.papers.figure import Figure, Row, Verdict
+from benchmarks.papers.figure import Claim, Figure, Row, Verdict
 from benchmarks.papers.record import RESULTS, Record, read, stale
 from benchmarks.stamp import ROOT, Stamp
 
@@ -57,6 +57,12 @@ class Shown:
         )
         return f"{self.profile}{part}{', **stale**' if self.stale else ''}"
 
+    @property
+    def note(self) -> str:
+        """What stands below a picture: which profile, what of it is missing, and whether the code has changed."""
+        part = f"; not measured: {', '.join(self.missing)}" if self.missing else ""
+        return f"{self.profile} profile{part}{'; the code has changed since' if self.stale else ''}"
+
 
 def shown(figure: Figure, folder: Path = RESULTS) -> Shown:
     """The full profile if any piece of it was measured, otherwise the quick one."""
@@ -86,31 +92,43 @@ def _index(papers: dict[str, list[Figure]], folder: Path) -> str:
         "",
         "Every figure and table of the papers that reports a measurement, measured again on this engine: what the",
         "paper claims, what was found, and whether they agree. *Full* is the paper's size, *quick* a smaller one.",
-        "*Simulated* figures are by a clock that counts predicate evaluations, so they are the same on every machine;",
-        "all others are processor time, sides in turns. **Stale** means that the code has changed since.",
+        "*Simulated* figures are by a clock that counts predicate evaluations, what is *counted* are evaluations and",
+        "tuples: both are the same on every machine. What is *real* is processor time, sides in turns. **Stale** means",
+        "that the code has changed since.",
         "",
     ]
-    together = [verdict for group in papers.values() for f in group for verdict in _told(f, shown(f, folder))]
-    if together:
-        lines += [f"{sum(v.agrees for v in together)} of {len(together)} claims hold.", ""]
+    lines += _together([figure for group in papers.values() for figure in group], folder)
     for paper, figures in papers.items():
         lines += [f"## [{paper}]({paper.lower()}.md)", "", PAPERS.get(paper, ""), ""]
         lines += ["| figure | what it shows | claims that hold | clock | measured |", "|---|---|---|---|---|"]
         for figure in figures:
             found = shown(figure, folder)
-            told = _told(figure, found)
+            told = [verdict for _, verdict in _told(figure, found)]
             held = f"{sum(v.agrees for v in told)} of {len(told)}" if told else "-"
             link = f"[{figure.label}]({paper.lower()}.md#{figure.name})"
-            clock = "simulated" if figure.simulated else "real"
-            lines.append(f"| {link} | {figure.title} | {held} | {clock} | {found.state} |")
+            lines.append(f"| {link} | {figure.title} | {held} | {figure.clock} | {found.state} |")
         lines.append("")
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _told(figure: Figure, found: Shown) -> list[Verdict]:
+def _together(figures: Sequence[Figure], folder: Path) -> list[str]:
+    """How many claims hold: those of the papers, and goals of ours."""
+    theirs, ours = list[Verdict](), list[Verdict]()
+    for figure in figures:
+        for claim, verdict in _told(figure, shown(figure, folder)):
+            (ours if figure.ours or claim.ours else theirs).append(verdict)
+    said = [
+        f"{sum(verdict.agrees for verdict in verdicts)} of {len(verdicts)} {what}"
+        for verdicts, what in ((theirs, "claims of the papers hold"), (ours, "goals of ours are reached"))
+        if verdicts
+    ]
+    return [f"{', and '.join(said)}.", ""] if said else []
+
+
+def _told(figure: Figure, found: Shown) -> list[tuple[Claim, Verdict]]:
     """What was found of those claims that the rows tell something of."""
-    verdicts = [claim.judge(found.rows) if found.rows else None for claim in figure.claims]
-    return [verdict for verdict in verdicts if verdict is not None]
+    verdicts = [(claim, claim.judge(found.rows) if found.rows else None) for claim in figure.claims]
+    return [(claim, verdict) for claim, verdict in verdicts if verdict is not None]
 
 
 def _page(paper: str, figures: Iterable[Figure], folder: Path) -> str:

@@ -69,16 +69,30 @@ def run(
     wanted: Sequence[Task], profile: Profile, folder: Path = RESULTS, console: Console | None = None
 ) -> None:
     """Measure them all, in order."""
-    with progress(wanted, console or Console(file=sys.stderr)) as (tell, done):
-        for task in wanted:
-            tell(f"{task.figure.name}, {task.piece}")
-            measure(task, evolve(profile, tell=tell), folder)
-            done()
+    console = console or Console(file=sys.stderr)
+    with progress(wanted, console) as (tell, done):
+        measure_all(wanted, profile, folder, tell, done)
+
+
+def measure_all(
+    wanted: Sequence[Task], profile: Profile, folder: Path, tell: Tell, done: Callable[[], None]
+) -> None:
+    """Measure them all, in order, and tell of it."""
+    for task in wanted:
+        tell(f"{task.figure.name}, {task.piece}")
+        measure(task, evolve(profile, tell=tell), folder)
+        done()
 
 
 @contextmanager
-def progress(wanted: Sequence[Task], console: Console) -> Iterator[tuple[Tell, Callable[[], None]]]:
-    """What to tell, and what to call after each piece. Silent where the console is no terminal."""
+def progress(
+    wanted: Sequence[Task], console: Console, finished: int = 0, begun: float | None = None
+) -> Iterator[tuple[Tell, Callable[[], None]]]:
+    """What to tell, and what to call after each piece. Silent where the console is no terminal.
+
+    A run that is told of in several stretches gives all of its pieces each time, how many are ``finished`` and when
+    it had ``begun``, so that what is left is that of the whole run.
+    """
     if not console.is_terminal:
         yield (lambda _: None), (lambda: None)
         return
@@ -89,13 +103,12 @@ def progress(wanted: Sequence[Task], console: Console) -> Iterator[tuple[Tell, C
         TimeElapsedColumn(),
         TextColumn("{task.fields[left]}"),
     )
-    begun = time.monotonic()
+    begun = time.monotonic() if begun is None else begun
     known = [task.expected for task in wanted if task.expected]
     usual = sum(known) / len(known) if known else 0.0
     expected = [task.expected or usual for task in wanted]
     with Progress(*columns, console=console, transient=True) as bar:
-        shown = bar.add_task("", total=len(wanted), left="")
-        finished = 0
+        shown = bar.add_task("", total=len(wanted), completed=finished, left="")
 
         def done() -> None:
             nonlocal finished

@@ -32,7 +32,7 @@ WORDS = {"unable": "none", "wrong": "wrong", "failed": "failed"}
 LEGEND = (
     "†: ended before it had finished, so at least that many times; its results are not known. ‡: the first run took",
     "more than a minute and is the only one: the JVM, if there is one, was cold, and Flink and Spark wrote their",
-    "results to files. -: not measured.",
+    "results to files. °: older than the code. -: not measured.",
     "Words in place of a number:",
 )
 TOLD = ("settings", "data", "results")
@@ -54,8 +54,12 @@ def page(found: Records) -> list[str]:
     lines += _table(("", *titles.values()), ([c.title, *(_ratio(found, w, c) for w in titles)] for c in kept))
     lines += ["", *LEGEND, ""]
     lines += _notes(found, kept, titles)
-    lines += ["", "Against the goals:", ""]
-    head = ("goal", "at least", "least measured", "where", "reached in")
+    lines += [
+        "",
+        "Against the goals; of a contender that was ended before it had finished, no results were compared:",
+        "",
+    ]
+    head = ("goal", "at least", "least measured", "where", "reached in", "ended before")
     lines += _table(head, _goals(found, kept, titles))
     lines += _missing(found, kept, titles)
     lines += [
@@ -122,10 +126,11 @@ def _rows(rows: Mapping[str, Record], contender: Contender) -> list[Mapping[str,
 
 def _ratio(found: Records, workload: str, contender: Contender) -> str:
     for row in _rows(found[workload], contender):
+        old = "°" if _stale(found[workload], contender.name) else ""
         if row["status"] == "timed":
-            return _number(row["ratio"]) + (" ‡" if row["seconds"] == row.get("first") else "")
+            return _number(row["ratio"]) + old + (" ‡" if row["seconds"] == row.get("first") else "")
         if row["status"] == "ended":
-            return f"{_number(row['ratio'])} †"
+            return f"{_number(row['ratio'])}{old} †"
         return WORDS[row["status"]]
     return ""
 
@@ -149,17 +154,22 @@ def _ours(found: Records, workload: str) -> str:
 
 def _goals(found: Records, kept: list[Contender], titles: Mapping[str, str]) -> Iterable[list[str]]:
     for contender in kept:
-        bounds: dict[float, list[tuple[float, str]]] = {}
+        bounds: dict[float, list[tuple[float, str, bool]]] = {}
         for workload in titles:
             for row in _rows(found[workload], contender):
                 if row.get("ratio") is not None and row["goal"] is not None:
-                    bounds.setdefault(row["goal"], []).append((row["ratio"], titles[workload]))
+                    whole = row["status"] == "timed"
+                    bounds.setdefault(row["goal"], []).append((row["ratio"], titles[workload], whole))
         for goal, ratios in sorted(bounds.items(), reverse=True):
-            least, where = min(ratios)
-            reached = sum(ratio >= goal for ratio, _ in ratios)
-            said = f"{reached} of {len(ratios)}"
-            said = said if reached == len(ratios) else f"**{said}**"
-            yield [contender.title, f"{goal:g} times", f"{least:,.3g} times", where, said]
+            timed = [(ratio, where) for ratio, where, whole in ratios if whole]
+            ended = [ratio for ratio, _, whole in ratios if not whole]
+            least, where = min(timed) if timed else (0.0, "")
+            reached = sum(ratio >= goal for ratio, _ in timed)
+            said = f"{reached} of {len(timed)}" if timed else ""
+            said = said if reached == len(timed) else f"**{said}**"
+            low = f"{len(ended)}, at {min(ended):,.3g} times or more" if ended else ""
+            measured = f"{least:,.3g} times" if timed else ""
+            yield [contender.title, f"{goal:g} times", measured, where, said, low]
 
 
 def _missing(found: Records, kept: list[Contender], titles: Mapping[str, str]) -> list[str]:
@@ -235,18 +245,23 @@ def _stamps(found: Records, titles: Mapping[str, str]) -> list[str]:
         dates = sorted(stamp.date for stamp in stamps)
         lines.append(
             f"- {title}: {dates[0]} to {dates[-1]}, commit {commits}, {stamps[0].machine}, load "
-            f"{min(loads):.1f} to {max(loads):.1f}, seed {stamps[0].seed}."
-            + (" **Stale**: the code has changed since." if _old(found[workload]) else "")
+            f"{min(loads):.1f} to {max(loads):.1f}, seed {stamps[0].seed}." + _how_old(found[workload])
         )
     return lines
 
 
+def _how_old(rows: Mapping[str, Record]) -> str:
+    old = sum(_stale(rows, name) for name in rows)
+    return f" **Stale**: the code has changed since in {old} of {len(rows)}." if old else ""
+
+
 def _old(rows: Mapping[str, Record]) -> bool:
-    return any(
-        record.stamp.code != digest(code_of(BY_NAME[name]))
-        for name, record in rows.items()
-        if name in BY_NAME
-    )
+    return any(_stale(rows, name) for name in rows)
+
+
+def _stale(rows: Mapping[str, Record], name: str) -> bool:
+    """Whether the code has changed since a contender was measured."""
+    return name in BY_NAME and rows[name].stamp.code != digest(code_of(BY_NAME[name]))
 
 
 def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from benchmarks.papers.catalogue import FIGURES, named
 from benchmarks.papers.draw import draw
-from benchmarks.papers.figure import Chart, Claim, Figure, Profile, Row, Verdict, chosen
+from benchmarks.papers.figure import GOAL, Chart, Claim, Figure, Profile, Row, Verdict, chosen
 from benchmarks.papers.pages import FOLDER, pages, shown
 from benchmarks.papers.record import keep, measured_by, path_of, read, stale
 from benchmarks.papers.run import run, tasks
@@ -135,7 +135,24 @@ def test_a_claim_that_does_not_hold_is_shown_with_its_reason(tmp_path):
     keep("a-1", "quick", "large", evolve(record, rows=slow), tmp_path)
     text = pages([FIGURE], tmp_path)
     assert "| 2.00 to 20.00 windows | **no** | the clock is broken |" in text["a.md"]
-    assert "| 0 of 1 |" in text["README.md"] and "0 of 1 claims hold." in text["README.md"]
+    assert "| 0 of 1 |" in text["README.md"] and "0 of 1 claims of the papers hold." in text["README.md"]
+
+
+def test_goals_of_ours_are_told_apart_from_the_papers_claims(tmp_path):
+    """So nobody takes a goal that is reached for a paper that was right."""
+    run(tasks([FIGURE], QUICK, folder=tmp_path), QUICK, tmp_path)
+    goal = evolve(FIGURE.claims[0], text=f"{GOAL}two windows")
+    both = pages([evolve(FIGURE, claims=[*FIGURE.claims, goal])], tmp_path)["README.md"]
+    assert "1 of 1 claims of the papers hold, and 1 of 1 goals of ours are reached." in both
+    assert "1 of 1 goals of ours are reached." in pages([evolve(FIGURE, ours=True)], tmp_path)["README.md"]
+
+
+def test_a_picture_tells_what_is_missing_and_that_the_code_has_changed(tmp_path):
+    run(tasks([FIGURE], QUICK, folder=tmp_path)[:1], QUICK, tmp_path)
+    assert shown(FIGURE, tmp_path).note == "quick profile; not measured: large"
+    record = read("a-1", "quick", tmp_path)["small"]
+    keep("a-1", "quick", "small", evolve(record, stamp=evolve(record.stamp, code="another")), tmp_path)
+    assert shown(FIGURE, tmp_path).note == "quick profile; not measured: large; the code has changed since"
 
 
 def test_the_full_profile_is_shown_before_the_quick_one(tmp_path):
@@ -297,7 +314,7 @@ def test_every_measured_figure_is_drawn(figure):
 
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.name)
 def test_pictures_say_what_the_records_say(figure):
-    """Every claim that stands below a picture, and what was measured of it."""
+    """Every claim that stands below a picture, what was measured of it, and whether the code has changed since."""
     if not figure.charts:
         return
     lines = re.findall(r">([^<>]+)</text>", (FOLDER / f"{figure.name}.svg").read_text(encoding="utf-8"))
@@ -308,6 +325,7 @@ def test_pictures_say_what_the_records_say(figure):
             word = "agrees" if verdict.agrees else "does not agree"
             told = f"{claim.text} - {word}: {verdict.measured}".replace("`", "")
             assert " ".join(told.split()) in below, f"{figure.name}: run make figures"
+    assert below.endswith(shown(figure).note), f"{figure.name}: run make figures"
 
 
 def test_what_is_measured_is_code_and_not_what_is_said_of_it():

@@ -188,14 +188,15 @@ def test_tables_show_losses_and_who_was_not_timed(tmp_path):
         keep("three", PROFILE, name, Record([row], STAMP), tmp_path)
     found = tables.records(tmp_path)
     text = "\n".join(tables.page(found))
-    assert "| C++ by hand, one plan | 0.5 |" in text and "**0 of 1**" in text
+    assert "| C++ by hand, one plan | 0.5° |" in text and "**0 of 1**" in text
+    assert "| Pathway, streaming | 10 times | - | - | - | 1, at 90 times or more |" in text
     assert "nothing is known of the goals there" not in text
     keep("four", PROFILE, "cpp", Record([timed], STAMP), tmp_path)
     more = "\n".join(tables.page(tables.records(tmp_path)))
     assert "- Pathway, streaming; LaminarDB, all at once: 4 streams on one key." in more
     (tmp_path / PROFILE / "four.json").unlink()
     assert "| LaminarDB, all at once | wrong |" in text and "4 where there are 5" in text
-    assert "| Pathway, streaming | 90 † |" in text and "**Stale**" in text
+    assert "| Pathway, streaming | 90° † |" in text and "has changed since in 3 of 3" in text
     short = "\n".join(tables.front(found))
     assert "Some of these figures are older than the code" in short
     assert "C++ by hand, one fixed plan | 0.5 |" in short and "| Pathway | over 90 |" in short
