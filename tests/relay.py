@@ -1,4 +1,4 @@
-"""A port that passes everything on to another one: it may decrypt what comes, and connections can be cut."""
+"""A port that passes everything on to another one: it may decrypt what comes, and connections can be cut or break."""
 
 from __future__ import annotations
 
@@ -11,9 +11,13 @@ from tests.servers import free_port
 
 
 class Relay:
-    """In a thread of its own. With a ``certificate`` it speaks TLS, for servers that cannot."""
+    """In a thread of its own. With a ``certificate`` it speaks TLS, for servers that cannot.
 
-    def __init__(self, port, certificate=None):
+    ``breaks``: after so many bytes, either way, all connections break in the middle of what is passed on; then after so
+    many more, and so on. New ones are taken at once.
+    """
+
+    def __init__(self, port, certificate=None, breaks=()):
         self.port, self._there = free_port(), port
         self._context = None
         if certificate is not None:
@@ -21,6 +25,10 @@ class Relay:
             self._context.load_cert_chain(*certificate)
         self._loop, self._over, self._open = asyncio.new_event_loop(), asyncio.Event(), True
         self._writers = set()
+        self.broken = 0
+        """How often connections broke."""
+        self._breaks = iter(breaks)
+        self._left = next(self._breaks, None)
 
     def __enter__(self):
         begun = threading.Event()
@@ -60,6 +68,19 @@ class Relay:
     async def _pump(self, reader, writer):
         with contextlib.suppress(OSError):
             while some := await reader.read(1 << 16):
+                if self._left is not None and len(some) >= self._left:
+                    writer.write(some[: self._left])
+                    self._break()
+                    return
+                if self._left is not None:
+                    self._left -= len(some)
                 writer.write(some)
                 await writer.drain()
         writer.close()
+
+    def _break(self):
+        """All connections end, with half of something on its way."""
+        self.broken, self._left = self.broken + 1, next(self._breaks, None)
+        for writer in self._writers:
+            writer.close()
+        self._writers.clear()

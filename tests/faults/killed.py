@@ -22,6 +22,8 @@ from tests.runs import QUERY, counted, expected, feed, read, write
 
 CALLS = ("fsync", "replace", "unlink", "link", "rmdir")
 BAD = "12,not a number,,\n"
+REFUSED = 3
+"""How a run ends that said in a line what was wrong."""
 
 
 class Steps:
@@ -55,6 +57,10 @@ class World:
     """Files, a query over them, and what the oracle says of it."""
 
     steps = Steps
+    shaky = False
+    """Whether connections break, so that a run may end with an error and be started again."""
+    refused = False
+    """Whether the last one did."""
 
     def __init__(self, folder, seed, out, disorder=0, rows=60):
         self.folder, self.out = folder, f"{folder}/{out}"
@@ -71,7 +77,7 @@ class World:
             lines.insert(place, BAD)
         with open(self.sources["A"], "w", encoding="utf-8") as file:
             file.writelines(lines)
-        self.wanted = expected(tables)
+        self.tables, self.wanted = tables, expected(tables)
 
     def run(self, **options):
         """Run it, or go on."""
@@ -93,15 +99,20 @@ class World:
                 self.run(**options)
                 os.write(end, json.dumps(steps.count).encode())
                 status = 0
-            except BaseException:
-                traceback.print_exc(file=sys.__stderr__)
+            except BaseException as error:
+                if self.shaky and isinstance(error, eddy.EddyError):
+                    status = REFUSED
+                else:
+                    traceback.print_exc(file=sys.__stderr__)
             finally:
                 os._exit(status)
         os.close(end)
         _, status = os.waitpid(child, 0)
         told = os.read(pipe, 100)
         os.close(pipe)
-        assert status in (0, signal.SIGKILL), f"the run failed at step {step}"
+        ended = 0, signal.SIGKILL, REFUSED << 8
+        assert status in ended, f"the run failed at step {step}"
+        self.refused = status == REFUSED << 8
         return json.loads(told) if told else None
 
     def check(self):
@@ -118,18 +129,19 @@ class World:
 
 
 def damage(folder, pick):
-    """Cut the newest manifest or engine short, or turn a byte of it, if there is one before it."""
+    """Cut the newest manifest or engine short, or turn a byte of it, if there is one before it. Whether it was done."""
     manifests = sorted(path for path in folder.glob("*.json"))
     if len(manifests) < 2:
-        return
+        return False
     newest = manifests[-1]
     if pick.random() < 0.5 and newest.with_suffix(".eddy").exists():
         newest = newest.with_suffix(".eddy")
     content = bytearray(newest.read_bytes())
     if b'"finished": true' in manifests[-1].read_bytes():
-        return  # what was put together at the end has taken its parts along
+        return False  # what was put together at the end has taken its parts along
     if pick.random() < 0.5:
         content = content[: pick.randrange(len(content))]
     else:
         content[pick.randrange(len(content))] ^= 0xFF
     newest.write_bytes(content)
+    return True

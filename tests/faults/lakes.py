@@ -6,12 +6,14 @@ survives: so this is a process of its own, which uses them in its children alone
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import signal
 import sys
 import time
 import traceback
+from collections import Counter
 from pathlib import Path
 
 import deltalake
@@ -141,21 +143,33 @@ def at_every_step(folder, lake):
 
 
 def again_and_again(folder, seed, lake):
-    """Kill at random steps and after random times, with other sizes of batches and plans after each, and finish it."""
-    pick = random.Random(seed)
+    """Kill at random steps and after random times, with other sizes of batches and plans after each, and finish it.
+
+    How often that was.
+    """
+    pick, found = random.Random(seed), Counter()
     world = LakeWorld(folder, seed, lake, disorder=pick.choice([0, 4]), rows=pick.choice([30, 60]))
     for _ in range(4):
         options = {"batch": pick.choice([4, 8, 30]), "plan": pick.choice([None, "(A B) C", "A (B C)"])}
-        if pick.random() < 0.5:
+        fault = pick.choice(["step", "time"])
+        if fault == "step":
             killed = world.killed(pick.randint(1, 100), **options) is None
         else:
             killed = world.killed_after(pick.random() * 0.6, **options)
         if not killed:
             break
+        found[fault] += 1
         if pick.random() < 0.3:
-            damage(folder / "progress", pick)
+            found["damage"] += damage(folder / "progress", pick)
             world.damaged = True
     world.finish()
+    return found
+
+
+@contextlib.contextmanager
+def trying(lake):
+    """A table of one kind of lake."""
+    yield lambda folder, seed: again_and_again(folder, seed, lake)
 
 
 def _made(folder):

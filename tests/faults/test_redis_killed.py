@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import threading
@@ -11,13 +10,11 @@ import time
 import pyarrow as pa
 import pytest
 import redis
-from redis.client import Pipeline
 
 import eddy
 from eddy.sinks import redis as sinks
 from tests import servers
-from tests.faults.killed import Steps, World
-from tests.runs import counted
+from tests.faults.streams import RedisWorld, again_and_again, broken_again_and_again
 
 ROUNDS = int(os.environ.get("EDDY_FAULTS", "3"))
 
@@ -27,38 +24,6 @@ def server(tmp_path_factory):
     """It keeps what it is given."""
     with servers.Valkey(tmp_path_factory.mktemp("server")) as server:
         yield server
-
-
-class RedisSteps(Steps):
-    """Whatever is asked of the server, and the manifest of a checkpoint; steps of files are tried elsewhere."""
-
-    def watch(self):
-        os.replace = self.before(os.replace)
-        for kind, name in (
-            (redis.Redis, "execute_command"),
-            (Pipeline, "execute"),
-            (Pipeline, "immediate_execute_command"),
-        ):
-            setattr(kind, name, self.before(getattr(kind, name)))
-
-
-class RedisWorld(World):
-    """Files, and a query over them whose results go to a stream."""
-
-    steps = RedisSteps
-
-    def __init__(self, server, folder, seed, **options):
-        folder.mkdir()
-        super().__init__(folder, seed, "", **options)
-        self.port, self.key = server.port, str(folder).strip("/")
-        self.out = f"redis://localhost:{self.port}/{self.key}?field=data"
-
-    def check(self):
-        with redis.Redis(port=self.port) as client:
-            found = [entry[b"data"] for _, entry in client.xrange(self.key)]
-            staged = [key for key in client.keys(f"{self.key}:eddy:*:*") if client.ttl(key) < 0]
-        assert counted(pa.Table.from_pylist([json.loads(payload) for payload in found])) == self.wanted
-        assert staged == [], "what was staged goes by itself, if it was not moved"
 
 
 @pytest.fixture(autouse=True)
@@ -85,14 +50,13 @@ def test_killed_at_every_step(server, tmp_path):
 @pytest.mark.parametrize("seed", range(ROUNDS))
 def test_killed_again_and_again(server, seed, tmp_path):
     """At random steps, with other sizes of batches after each restart. `EDDY_FAULTS=1000` tries so many seeds."""
-    pick = random.Random(seed)
-    world = RedisWorld(server, tmp_path / "run", seed, disorder=pick.choice([0, 4]))
-    for _ in range(6):
-        if world.killed(pick.randint(1, 60), batch=pick.choice([3, 8, 30])) is not None:
-            break
-    else:
-        assert world.killed(10**9) is not None
-    world.check()
+    again_and_again(server, tmp_path / "run", seed)
+
+
+@pytest.mark.parametrize("seed", range(ROUNDS))
+def test_broken_again_and_again(server, seed, tmp_path):
+    """Connections of the source and the sink end in the middle of what is sent, and runs are killed: it goes on."""
+    assert broken_again_and_again(server, tmp_path / "run", seed)["broken connection"] > 2
 
 
 def test_a_server_that_is_killed_loses_and_repeats_nothing(tmp_path):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
-import shutil
+import sys
 import zipfile
 from collections import Counter
 from pathlib import Path
@@ -28,7 +29,7 @@ ENDINGS = ("csv", "parquet", "jsonl", "arrow")
 class World:
     """Everything of it follows from its seed, but for what the clock decides."""
 
-    def __init__(self, folder, seed, sinks=None):
+    def __init__(self, folder, seed):
         self.folder, self.seed = Path(folder), seed
         self.pick = pick = random.Random(seed)
         self.shape = shape(pick)
@@ -41,7 +42,7 @@ class World:
             name: write(table, self.folder / f"{name}.{pick.choice(ENDINGS)}")
             for name, table in self.tables.items()
         }
-        self.out = SINKS[pick.choice(sorted(sinks or SINKS))]
+        self.out = SINKS[pick.choice(sorted(SINKS))]
         self.path = f"{self.folder}/{self.out.name}"
         self.bad = self._spoil()
         self.faults = Counter()
@@ -177,16 +178,18 @@ def own_of(manifest):
     return files
 
 
-def tried(folder, seed, sinks=None):
-    """The faults that a world of this seed has come through, counted; the folder is removed."""
-    folder = Path(folder) / str(seed)
-    folder.mkdir()
-    world = World(folder, seed, sinks)
+def tried(folder, seed):
+    """The faults that a world of this seed has come through, counted; it lives in an empty folder."""
+    world = World(folder, seed)
     try:
         world.suffer()
     except BaseException:
-        print(f"to repeat this: python -m tests.faults --seed {seed} --worlds 1")
-        print(f"{world.shape.text} into {world.out.name}", *world.log, sep="\n")
+        print(f"{world.shape.text} into {world.out.name}", *world.log, sep="\n", file=sys.stderr)
         raise
-    shutil.rmtree(folder)
     return world.faults
+
+
+@contextlib.contextmanager
+def trying():
+    """Files into files."""
+    yield tried

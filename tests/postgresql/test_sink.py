@@ -4,63 +4,19 @@ from __future__ import annotations
 
 import datetime
 import decimal
-import json
 import os
 import random
 import uuid
-from collections import Counter
 
-import psycopg
 import pyarrow as pa
 import pytest
 
 import eddy
-from eddy.running.feeds import Feed
-from tests.faults.killed import Steps, World, damage
+from tests.faults.killed import World, damage
+from tests.faults.tables import CALLS, PgWorld, again_and_again, broken_again_and_again, tables
 from tests.postgresql.test_table import rows_of
 
 ROUNDS = int(os.environ.get("EDDY_FAULTS", "2"))
-CALLS = [
-    (psycopg.Connection, "execute"),
-    (psycopg.Copy, "write"),
-    (psycopg.Transaction, "__exit__"),
-    (Feed, "pull"),
-]
-
-
-class PgSteps(Steps):
-    """Steps are also what is sent to the server."""
-
-    def watch(self):
-        super().watch()
-        for owner, name in CALLS[:-1]:
-            setattr(owner, name, self.before(getattr(owner, name)))
-
-
-class PgWorld(World):
-    """A query over files whose results go into a table."""
-
-    steps = PgSteps
-
-    def __init__(self, folder, seed, db, **options):
-        super().__init__(folder, seed, "out", **options)
-        self.db, self.out = db, db.address("/results")
-
-    def check(self):
-        """Every result is in the table once, every bad row in the file, and nothing else is left."""
-        assert Counter(self.db.execute('SELECT "a", "b", "c" FROM results')) == self.wanted
-        with open(self.folder / "bad.jsonl", encoding="utf-8") as file:
-            rows = [json.loads(line)["row"] for line in file]
-        assert rows == [place + before for before, place in enumerate(self.bad, 1)]
-        known = "SELECT 'eddy_staged_' || left(replace(run::text, '-', ''), 16) FROM eddy_commits WHERE number = 0"
-        left = {
-            name for (name,) in self.db.execute(f"{known} AND prepared = 1")
-        }  # died before its first checkpoint
-        assert tables(self.db) - left == {"results", "eddy_commits"}
-
-
-def tables(db):
-    return {name for (name,) in db.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")}
 
 
 @pytest.fixture(scope="module")
@@ -91,13 +47,13 @@ def test_killed_at_steps_of_a_commit(db, tmp_path, warm):
 @pytest.mark.parametrize("seed", range(ROUNDS))
 def test_killed_again_and_again(seed, db, tmp_path, warm):
     """At random steps; sometimes the newest checkpoint is damaged, and then its rows are taken back."""
-    pick = random.Random(seed)
-    world, kills = PgWorld(tmp_path, seed, db, rows=30, disorder=pick.choice([0, 4])), 0
-    while world.killed(pick.randint(1, 90) if kills < 5 else 10**9, batch=pick.choice([4, 8, 30])) is None:
-        kills += 1
-        if pick.random() < 0.4:
-            damage(tmp_path / "progress", pick)
-    world.check()
+    again_and_again(db, tmp_path, seed)
+
+
+@pytest.mark.parametrize("seed", range(ROUNDS))
+def test_broken_again_and_again(seed, db, tmp_path, warm):
+    """Connections end in the middle of what is sent, and runs are killed: each result is there once."""
+    assert broken_again_and_again(db, tmp_path, seed)["broken connection"] > 2
 
 
 class ChangesWorld(PgWorld):
