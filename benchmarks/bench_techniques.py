@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 
 import eddy
-from benchmarks.hybmig_workloads import EVERY, HELD, KEYS, Setting
+from benchmarks.hybmig_workloads import EVERY, KEYS, Setting
 from benchmarks.migration_workloads import Shifting, left_deep, right_deep, swapped
-from benchmarks.papers.jisc_runs import BACKGROUND, CASES, FEEDS, STEMS, STILL, TRACKS, side_by_side, to
+from benchmarks.papers.jisc_runs import CASES, FEEDS, STEMS, STILL, side_by_side, to
 from benchmarks.ratio import Timings
 from benchmarks.stages import Arena
 from benchmarks.standing import standing, there_and_back
+from benchmarks.techniques import HELD, JISC_AHEAD, TRACKS
 
 Contest = Callable[..., Timings]
 Row = Callable[..., None]
@@ -42,7 +43,7 @@ def test_normal_operation(feed: str, joins: int, contest: Contest, ratio_row: Ro
 @pytest.mark.parametrize("case", CASES)
 def test_migration_stage(case: str, joins: int, contest: Contest, row: Row) -> None:
     """From the change until the windows have turned over."""
-    arena = warm("even", joins, BACKGROUND, TRACKS, STEMS, STILL)
+    arena = warm("even", joins, JISC_AHEAD, TRACKS, STEMS, STILL)
     turn_over = -(-arena.work.streams * arena.work.window // arena.size)
     plans = to(arena, swapped(arena.work.names, case))
     timings = contest(arena.race(1, plans), arena.size, rounds=turn_over)

@@ -16,25 +16,23 @@ import eddy
 from benchmarks.median_box import BoxContender
 from benchmarks.migration_workloads import Shifting, bushy, left_deep, right_deep
 from benchmarks.stages import Arena, Stage
-from policies import Ghm, Gms, Gpt, HybMig, Jisc, Migration, MovingState, ParallelTrack
+from benchmarks.techniques import (
+    GHM,
+    GHM_AHEAD,
+    GMS,
+    GPT,
+    HELD,
+    HYBRID,
+    HYBRID_AHEAD,
+    JISC,
+    MOVING,
+    TRACKS,
+    named,
+)
+from policies import Migration
 
-HYBRID, MOVING, TRACKS, HELD = "HybMig", "MovingState", "ParallelTrack", "ParallelTrack(pt)"
-BACKGROUND = "HybMig(background)"
-GHM = "Ghm(share=8)"
-RIVALS: Mapping[str, Migration] = {
-    HYBRID: HybMig(),
-    MOVING: MovingState(),
-    TRACKS: ParallelTrack(),
-}
-EVERY: Mapping[str, Migration] = {
-    **RIVALS,
-    BACKGROUND: HybMig(background=16),
-    HELD: ParallelTrack(order="pt"),
-    "Jisc": Jisc(),
-    "Gms": Gms(),
-    "Gpt": Gpt(),
-    "Ghm": Ghm(),
-}
+RIVALS: Mapping[str, Migration] = named(HYBRID, MOVING, TRACKS)
+EVERY: Mapping[str, Migration] = {**RIVALS, **named(HYBRID_AHEAD, HELD, JISC, GMS, GPT, GHM)}
 ROWS, KEYS = 10, 400
 """Rows for one of the paper's, and keys for its 20."""
 
@@ -139,7 +137,7 @@ SWEPT = {
 }
 """The paper's ranges: one parameter varies, the others have their defaults."""
 
-BLACK_BOXES: Mapping[str, Migration] = {"Gms": Gms(), "Gpt": Gpt(), "Ghm": Ghm(), GHM: Ghm(share=8.0)}
+BLACK_BOXES: Mapping[str, Migration] = named(GMS, GPT, GHM, GHM_AHEAD)
 
 
 def box_stages(setting: Setting, times: int, tell: Tell = quiet) -> list[Stage]:

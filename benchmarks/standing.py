@@ -6,30 +6,35 @@ from collections.abc import Mapping
 
 from benchmarks.migration_workloads import left_deep, swapped
 from benchmarks.stages import Arena
+from benchmarks.techniques import (
+    EAGER,
+    GHM,
+    GMS,
+    GPT,
+    HELD,
+    HYBRID,
+    HYBRID_SOON,
+    JISC,
+    MOVING,
+    TECHNIQUES,
+    TRACKS,
+    named,
+)
 from benchmarks.workloads import Workload
 from eddy import Eddy
-from policies import EagerStairs, Ghm, Gms, Gpt, HybMig, Jisc, Migration, MovingState, ParallelTrack
+from policies import Migration
 
-TECHNIQUES: Mapping[str, Migration] = {
-    "Jisc": Jisc(),
-    "Jisc again": Jisc(),
-    "MovingState": MovingState(),
-    "EagerStairs": EagerStairs(),
-    "ParallelTrack": ParallelTrack(),
-    "ParallelTrack(pt)": ParallelTrack(order="pt"),
-    "HybMig": HybMig(),
-    "HybMig(background)": HybMig(background=256),
-    "Gms": Gms(),
-    "Gpt": Gpt(),
-    "Ghm": Ghm(),
+SIDES: Mapping[str, Migration] = {
+    **named(JISC, MOVING, EAGER, TRACKS, HELD, HYBRID, HYBRID_SOON, GMS, GPT, GHM),
+    "Jisc again": TECHNIQUES[JISC],
 }
 
 
 def standing(window: int = 10_000) -> Arena:
     """Engines of 4 streams that differ in their technique only."""
     work = Workload(4, window, window)
-    engines = {name: Eddy(work.query(), plan=work.plan, migration=t) for name, t in TECHNIQUES.items()}
-    arena = Arena.of(work, engines, held=("ParallelTrack(pt)",))
+    engines = {name: Eddy(work.query(), plan=work.plan, migration=t) for name, t in SIDES.items()}
+    arena = Arena.of(work, engines, held=(HELD,))
     arena.warm()
     return arena
 

@@ -9,9 +9,10 @@ from attrs import evolve
 
 from benchmarks.hybmig_workloads import SHAPES, SWEPT, VARIANTS, Setting
 from benchmarks.migration_workloads import last_two_first, right_deep
-from benchmarks.papers.cheapest_runs import CHEAPEST, MOVING, RIVALS, clique, frequent, transitions
+from benchmarks.papers.cheapest_runs import RIVALS, clique, frequent, transitions
 from benchmarks.papers.code import TIMED_MIGRATION
 from benchmarks.papers.figure import Chart, Claim, Figure, Piece, Row, Verdict, chosen
+from benchmarks.techniques import CHEAPEST, MOVING
 
 GOAL = 1.1
 """Times the best technique that `Cheapest` may take."""

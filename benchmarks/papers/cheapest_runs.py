@@ -21,19 +21,15 @@ from benchmarks.migration_workloads import Even, Shifting, left_deep, swapped
 from benchmarks.papers.figure import Profile, Row
 from benchmarks.papers.jisc_runs import FEEDS, SIZES
 from benchmarks.stages import Arena
+from benchmarks.techniques import CHEAPEST, HYBRID, JISC, MOVING, TRACKS, named
 from benchmarks.workloads import Workload
 from eddy import Eddy, Query
 from eddy.statistics import MigrationStatistics
-from policies import Cheapest, HybMig, Jisc, Migration, MovingState, ParallelTrack
+from policies import Migration
 
-CHEAPEST, MOVING, AGAIN = "Cheapest", "MovingState", " again"
-RIVALS: Mapping[str, Migration] = {
-    MOVING: MovingState(),
-    "Jisc": Jisc(),
-    "ParallelTrack": ParallelTrack(),
-    "HybMig": HybMig(),
-}
-SIDES: Mapping[str, Migration] = {**RIVALS, CHEAPEST: Cheapest()}
+AGAIN = " again"
+RIVALS: Mapping[str, Migration] = named(MOVING, JISC, TRACKS, HYBRID)
+SIDES: Mapping[str, Migration] = {**RIVALS, **named(CHEAPEST)}
 TIMES = {"quick": 2, "full": 8}
 """Changes of each setting, in JISC's."""
 TURNS = {"quick": 2, "full": 4}

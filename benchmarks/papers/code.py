@@ -11,6 +11,7 @@ _FEEDS = ("benchmarks/workloads.py", "benchmarks/migration_workloads.py", "bench
 COUNTED = ("stairs", "eddy/router", *_MIGRATION, "benchmarks/simulated")
 """Evaluations and states, by the simulated clock: what rows come from and what results are put into does not matter."""
 BOXES = ("eddy/boxes", "benchmarks/median_box.py")
-TIMED_MIGRATION = (*ENGINE, *_MIGRATION, *_CLOCK, *_FEEDS)
+TABLE = "benchmarks/techniques.py"
+TIMED_MIGRATION = (*ENGINE, *_MIGRATION, *_CLOCK, *_FEEDS, TABLE)
 TIMED_FEEDBACK = (*ENGINE, "eddy/feedback", "policies/feedback", "benchmarks/jit_workloads.py", *_CLOCK)
 TIMED_ROUTING = (*ENGINE, "eddy/steering", "policies/optimizer", "policies/routing", *_CLOCK)

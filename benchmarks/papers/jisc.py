@@ -11,9 +11,7 @@ from benchmarks.papers.figure import Chart, Claim, Figure, Piece, Profile, Row
 from benchmarks.papers.jisc_analysis import counted, propositions
 from benchmarks.papers.jisc_printed import PAPER
 from benchmarks.papers.jisc_runs import (
-    JISC,
     STEMS,
-    TRACKS,
     first_output,
     frequency,
     normal,
@@ -21,6 +19,7 @@ from benchmarks.papers.jisc_runs import (
     transition,
 )
 from benchmarks.papers.jisc_whys import MADE_IN_PYTHON, NEW_PLAN, PARTLY, SAME_KERNELS, STEMS_FAST
+from benchmarks.techniques import JISC, TRACKS
 
 SETTINGS = [(joins, feed) for feed in ("even", "random") for joins in (5, 10, 15, 20)] + [
     (50, "even"),

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 
 from benchmarks.papers.figure import Row, Verdict, chosen
 from benchmarks.papers.jisc_analysis import NEAR
-from benchmarks.papers.jisc_runs import JISC, MOVING, PLAIN, STEMS, TRACKS
+from benchmarks.papers.jisc_runs import PLAIN, STEMS
 from benchmarks.papers.judging import three
+from benchmarks.techniques import JISC, MOVING, TRACKS
 
 EVEN = 1.05
 """Times as long as another is not yet longer: for being between two others, not for being faster."""

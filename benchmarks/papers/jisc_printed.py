@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from benchmarks.papers.figure import Row
-from benchmarks.papers.jisc_runs import STEMS, TRACKS
+from benchmarks.papers.jisc_runs import STEMS
+from benchmarks.techniques import TRACKS
 
 LEAKED: Mapping[int, tuple[float, float, float]] = {
     10: (0.437, 1.091, 0.531),

@@ -20,19 +20,13 @@ from benchmarks.papers.figure import Profile, Row
 from benchmarks.ratio import Race
 from benchmarks.sides import BATCH
 from benchmarks.stages import Arena, Plans, Stage, middle, ratios
+from benchmarks.techniques import JISC, JISC_AHEAD, MOVING, TRACKS, named
 from benchmarks.workloads import Workload
 from eddy import Eddy
-from policies import Jisc, Migration, MovingState, ParallelTrack
+from policies import Migration, MovingState
 
-JISC, TRACKS, STEMS, MOVING, STILL = "Jisc", "ParallelTrack", "SteMs", "MovingState", "no change"
-BACKGROUND, PLAIN = "Jisc(background)", "plain pipeline"
-TECHNIQUES: Mapping[str, Migration | None] = {
-    JISC: Jisc(),
-    BACKGROUND: Jisc(background=10_000),
-    TRACKS: ParallelTrack(),
-    MOVING: MovingState(),
-    STILL: None,
-}
+STEMS, STILL, PLAIN = "SteMs", "no change", "plain pipeline"
+SIDES: Mapping[str, Migration | None] = {**named(JISC, JISC_AHEAD, TRACKS, MOVING), STILL: None}
 FEEDS: Mapping[str, type[Workload]] = {"random": Workload, "even": Even}
 """Uniform keys, as many as a window has rows: drawn at random, or every one once in each window."""
 CASES = {"best": "Figure 7", "worst": "Figure 8"}
@@ -77,7 +71,7 @@ def side_by_side(work: Workload, *others: str, size: int = BATCH) -> Arena:
     engines = {
         name: Eddy(query, plan=orderings(work.names))
         if name == STEMS
-        else Eddy(query, plan=left_deep(work.names), migration=TECHNIQUES[name])
+        else Eddy(query, plan=left_deep(work.names), migration=SIDES[name])
         for name in (JISC, *others)
     }
     return Arena.of(work, engines, size=size)
@@ -205,7 +199,7 @@ def first_output(profile: Profile, joins: str, window: int) -> Iterator[Row]:
 
 def loaded(path: Path, joins: str) -> dict[str, Eddy]:
     """Engines with the same rows, and all states of their plan. (Nested loops would take hours to fill windows.)"""
-    techniques = {JISC: Jisc(), MOVING: MovingState(), STILL: MovingState()}
+    techniques = {**named(JISC, MOVING), STILL: MovingState()}
     engines = {name: Eddy.load(path, joins=joins, migration=each) for name, each in techniques.items()}
     engines[JISC].settle()
     return engines

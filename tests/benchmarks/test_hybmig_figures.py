@@ -7,7 +7,7 @@ import pytest
 from attrs import evolve
 
 import eddy
-from benchmarks.hybmig_workloads import BLACK_BOXES, EVERY, HELD, Setting, box_stages, stages
+from benchmarks.hybmig_workloads import BLACK_BOXES, EVERY, Setting, box_stages, stages
 from benchmarks.median_box import Median, Sliding
 from benchmarks.migration_workloads import Shifting, right_deep
 from benchmarks.papers import hybmig, hybmig_claims, hybmig_rows
@@ -28,6 +28,7 @@ from benchmarks.papers.hybmig_rows import (
 )
 from benchmarks.simulated.clique import Clique
 from benchmarks.simulated.server import Costs
+from benchmarks.techniques import HELD
 
 SWEEPS = [
     ("17", "w", (1, 2, 3, 4, 5)),
