@@ -1,24 +1,33 @@
-"""The site: `python docs/site.py [--serve]` makes it in build/site, of the README and the pages of this folder.
+"""The site, in build/site: `python docs/site.py [--serve] [--into FOLDER]`.
 
-Pages are put together in build/pages first. Links to files that are no pages become their names: the site has no
-sources. `api.md` is made of docstrings, and every page is there as plain Markdown too, with a list, `llms.txt`. It is
-built by zensical, which is alive, refuses links that lead nowhere (`--strict`), and reads docstrings by mkdocstrings.
+It is made of the README and the pages of this folder, which are put together in build/pages first. Links to files that
+are no pages become their names: the site has no sources. `api.md` is made of docstrings, and every page is there as
+plain Markdown too, with a list by chapters, `llms.txt`. zensical builds it, which is alive, refuses links that lead
+nowhere (`--strict`), and reads docstrings by mkdocstrings.
 """
 
 from __future__ import annotations
 
-import importlib
-import inspect
+import argparse
+import html
+import itertools
+import json
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+
+import reference
 
 ROOT = Path(__file__).parents[1]
-PAGES, SITE = ROOT / "build" / "pages", ROOT / "build" / "site"
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
+ROW = re.compile(r"^\|.*\|$", re.MULTILINE)
+FILE = re.compile(r"`?[\w./-]+\.md`?")
+FENCE = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
+CODE = re.compile(r"`([^`]+)`")
+BAR = r"\|"
+"""As it stands in a row of a table, where a bar alone ends a cell."""
 NAV = {
     "Begin": "tutorial setup run examples shell watch",
     "Queries": "queries sql expressions types outer differences operators time",
@@ -27,15 +36,7 @@ NAV = {
     "How it works": "exact migration routing feedback stairs printed architecture",
     "Research": "extending benchmarks nexmark tpch results",
 }
-"""Pages by chapter; what is not there is passed over, and what is in no chapter comes last."""
-
-MODULES = {
-    "eddy": "Queries, engines, runs, results.",
-    "policies": "Who chooses plans, how they are changed, what waits: [when to use which](plans.md).",
-    "eddy.partition": "Which rows must meet: [more than one core](scaling.md).",
-    "eddy.spark": "[DataFrames](spark.md) through partitions of engines.",
-}
-"""What the reference has."""
+"""Pages by chapter."""
 
 
 def pages() -> dict[str, str]:
@@ -45,7 +46,7 @@ def pages() -> dict[str, str]:
     for path in sorted(docs.rglob("*.md")):
         name = path.relative_to(docs).as_posix()
         found["results/index.md" if name == "results/README.md" else name] = path.read_text(encoding="utf-8")
-    found["api.md"] = api()
+    found["api.md"] = reference.page()
     return {name: linked(name, text, found) for name, text in found.items()}
 
 
@@ -70,92 +71,54 @@ def linked(name: str, text: str, all_pages: dict[str, str]) -> str:
         if not picture and inside not in all_pages:
             return label
         up = "../" * name.count("/")
+        if FILE.fullmatch(label):
+            label = heading(all_pages[inside], anchor) or title(all_pages[inside], inside)
         return f"{picture}[{label}]({up}{inside}{'#' + anchor if anchor else ''})"
 
-    parts = re.split(r"(^```.*?^```$)", text, flags=re.MULTILINE | re.DOTALL)
+    parts = FENCE.split(text)
     return "".join(part if part.startswith("```") else LINK.sub(link, part) for part in parts)
 
 
-def public() -> dict[str, list[tuple[str, Any]]]:
-    """Every public name with what it stands for, by module."""
-    found = {}
-    for module in MODULES:
-        names = sorted(importlib.import_module(module).__all__, key=str.lower)
-        found[module] = [(name, getattr(importlib.import_module(module), name)) for name in names]
+def title(text: str, otherwise: str) -> str:
+    found = re.search(r"^# (.*)$", text, re.MULTILINE)
+    return found[1] if found else otherwise
+
+
+def heading(text: str, anchor: str) -> str:
+    """What stands there."""
+    for said in re.findall(r"^#+ (.*)$", FENCE.sub("", text), re.MULTILINE):
+        if re.sub(r"[^\w -]", "", said).lower().replace(" ", "-") == anchor:
+            return str(said)
+    return ""
+
+
+def chapters(all_pages: dict[str, str]) -> dict[str, list[str]]:
+    """The pages of each chapter, every page in one; of these the front page and the papers' figures come last."""
+    left = dict.fromkeys(all_pages)
+    found: dict[str, list[str]] = {"Eddy": ["index.md"]}
+    for chapter, names in NAV.items():
+        there = ["results/index.md" if name == "results" else f"{name}.md" for name in names.split()]
+        if missing := [page for page in there if page not in all_pages]:
+            raise SystemExit(
+                f"docs/site.py: NAV has {', '.join(missing)}, and docs has not: take it out of NAV"
+            )
+        if "results/index.md" in there:
+            there += [page for page in all_pages if page.startswith("results/") and page not in there]
+        found[chapter] = there
+    for page in itertools.chain(*found.values()):
+        del left[page]
+    if left:
+        raise SystemExit(f"docs/site.py: no chapter has {', '.join(left)}: add it to NAV")
     return found
-
-
-def api() -> str:
-    """Every public name, from its docstring, as mkdocstrings reads it."""
-    lines = ["# Reference", ""]
-    for module, names in public().items():
-        lines += [f"## {module}", "", MODULES[module], ""]
-        for name, value in names:
-            if callable(value):
-                lines += [f"::: {value.__module__}.{value.__qualname__}", ""]
-            else:
-                lines += [f"### `{name} = {value!r}`", ""]
-    return "\n".join(lines)
-
-
-def api_text() -> str:
-    """The same as plain Markdown: what has no mkdocstrings reads this."""
-    lines = ["# Reference", ""]
-    for module, names in public().items():
-        lines += [f"## {module}", "", MODULES[module], ""]
-        for name, value in names:
-            if not callable(value):
-                lines += [f"### {name} = {value!r}", ""]
-                continue
-            lines += [f"### {name}{signed(value)}", "", inspect.getdoc(value) or "", ""]
-            for method, of in vars(value).items() if inspect.isclass(value) else ():
-                what = of.fget if isinstance(of, property) else getattr(of, "__func__", of)
-                if not method.startswith("_") and inspect.isfunction(what) and what.__doc__:
-                    shown = "" if isinstance(of, property) else signed(what)
-                    lines += [f"- `{method}{shown}`: {' '.join(inspect.getdoc(what).split())}"]
-            lines += [""]
-    return "\n".join(lines)
-
-
-class Written(str):
-    """An annotation, which is shown as it stands in the source."""
-
-    __slots__ = ()
-    __repr__ = str.__str__
-
-
-def signed(value: Any) -> str:
-    """What it takes, as Python writes it."""
-    try:
-        found = inspect.signature(value.__init__ if inspect.isclass(value) else value)
-    except (TypeError, ValueError):
-        return ""
-    taken = [
-        one.replace(annotation=Written(one.annotation)) if isinstance(one.annotation, str) else one
-        for one in list(found.parameters.values())[inspect.isclass(value) :]
-    ]
-    gives = inspect.Signature.empty if inspect.isclass(value) else found.return_annotation
-    gives = Written(gives) if isinstance(gives, str) else gives
-    return str(inspect.Signature(taken, return_annotation=gives))
 
 
 def nav(all_pages: dict[str, str]) -> str:
     """The chapters, as zensical has them."""
-    left = dict.fromkeys(name for name in all_pages if not name.startswith("results/") and name != "index.md")
-    lines = ['  {"Eddy" = "index.md"},']
-    for chapter, names in NAV.items():
-        there = []
-        for name in names.split():
-            page = "results/index.md" if name == "results" else f"{name}.md"
-            if page in all_pages:
-                left.pop(page, None)
-                there.append(page)
-        if chapter == "Research":
-            there += [page for page in all_pages if page.startswith("results/") and page not in there]
-        lines.append(f'  {{"{chapter}" = [{", ".join(f"{chr(34)}{page}{chr(34)}" for page in there)}]}},')
-    if left:
-        raise SystemExit(f"docs/site.py: no chapter has {', '.join(left)}: add it to NAV")
-    return "\n".join(lines)
+    (front, (first,)), *others = chapters(all_pages).items()
+    lines = [f"  {{{json.dumps(front)} = {json.dumps(first)}}},"]
+    return "\n".join(
+        lines + [f"  {{{json.dumps(chapter)} = {json.dumps(names)}}}," for chapter, names in others]
+    )
 
 
 def configuration(all_pages: dict[str, str]) -> str:
@@ -179,49 +142,92 @@ media = "(prefers-color-scheme: light)"
 scheme = "slate"
 media = "(prefers-color-scheme: dark)"
 [project.plugins.mkdocstrings.handlers.python]
-paths = [".."]
+paths = [{json.dumps(str(ROOT))}]
 [project.plugins.mkdocstrings.handlers.python.options]
 show_source = false
 show_root_heading = true
 show_root_full_path = false
 show_signature_annotations = true
+show_if_no_docstring = true
+show_attribute_values = false
+show_labels = false
+filters = ["!^_"]
 heading_level = 3
 """
 
 
-def main(arguments: list[str]) -> int:
-    shutil.rmtree(PAGES, ignore_errors=True)
-    made = pages()
+def in_html(text: str) -> str:
+    """A page as Python's Markdown is to read it. In a row of a table it shows the backslash of `a \\| b`."""
+    return ROW.sub(lambda row: CODE.sub(_with_bars, row[0]), text)
+
+
+def _with_bars(found: re.Match[str]) -> str:
+    return f"<code>{html.escape(found[1]).replace(BAR, '&#124;')}</code>" if BAR in found[1] else found[0]
+
+
+def in_text(text: str) -> str:
+    """A page for programs, which take a line as it stands."""
+    return ROW.sub(lambda row: CODE.sub(lambda found: found[0].replace(BAR, "|"), row[0]), text)
+
+
+def contents(all_pages: dict[str, str]) -> str:
+    """llms.txt: what is where, by chapters, each page with its title and what it begins with."""
+    lines = ["# Eddy", "", f"> {first_sentence(all_pages['index.md'])}", ""]
+    for chapter, names in chapters(all_pages).items():
+        lines += [f"## {chapter}", ""]
+        for name in names:
+            said = "" if name == "index.md" else first_sentence(all_pages[name])
+            lines += [f"- [{title(all_pages[name], name)}]({name}){': ' + said if said else ''}"]
+        lines += [""]
+    return "\n".join(lines)
+
+
+def first_sentence(text: str) -> str:
+    """Of the first paragraph, without its links and emphasis."""
+    for paragraph in re.split(r"\n\s*\n", FENCE.sub("", text)):
+        if re.match(r"\s*[^\s#|!<*-]", paragraph):
+            words = LINK.sub(lambda found: found[2], " ".join(paragraph.split()))
+            return re.sub(":$", ".", re.split(r"(?<=[.?!])\s+(?=[A-Z`*])", words)[0])
+    return ""
+
+
+def write_pages(made: dict[str, str], folder: Path) -> None:
+    """What zensical reads."""
+    shutil.rmtree(folder / "pages", ignore_errors=True)
     for name, text in made.items():
-        path = PAGES / name
+        path = folder / "pages" / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    for folder in ("pictures", "results"):
-        for picture in (ROOT / "docs" / folder).glob("*.[ps][nv]g"):
-            (PAGES / folder).mkdir(exist_ok=True)
-            shutil.copy(picture, PAGES / folder / picture.name)
-    (PAGES.parent / "zensical.toml").write_text(configuration(made), encoding="utf-8")
-    command = "serve" if "--serve" in arguments else "build"
-    strict = ["--strict"] if command == "build" else []
-    done = subprocess.run([sys.executable, "-m", "zensical", command, *strict], cwd=PAGES.parent, check=False)
-    if done.returncode:
-        return done.returncode
-    titles = {
-        name: (re.search(r"^# (.*)$", text, re.MULTILINE) or ["", name])[1] for name, text in made.items()
-    }
-    for name, text in made.items():  # for programs that read Markdown
-        (SITE / name).parent.mkdir(parents=True, exist_ok=True)
-        (SITE / name).write_text(api_text() if name == "api.md" else text, encoding="utf-8")
-    lines = [
-        "# Eddy",
-        "",
-        "> Joins many live streams at once, in Python, and changes to the best join order while it runs.",
-        "",
-    ]
-    lines += [f"- [{titles[name]}]({name})" for name in made]
-    (SITE / "llms.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    print(f"{len(made)} pages in {SITE}")
-    return 0
+        path.write_text(in_html(text), encoding="utf-8")
+    for inside in ("pictures", "results"):
+        for picture in (ROOT / "docs" / inside).glob("*.[ps][nv]g"):
+            (folder / "pages" / inside).mkdir(exist_ok=True)
+            shutil.copy(picture, folder / "pages" / inside / picture.name)
+    (folder / "zensical.toml").write_text(configuration(made), encoding="utf-8")
+
+
+def write_texts(made: dict[str, str], folder: Path) -> None:
+    """What programs read."""
+    texts = made | {"api.md": reference.text()}
+    for name, text in texts.items():
+        path = folder / "site" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(in_text(text), encoding="utf-8")
+    (folder / "site" / "llms.txt").write_text(contents(texts), encoding="utf-8")
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser("docs/site.py", description=__doc__)
+    parser.add_argument("--serve", action="store_true", help="on this machine, and again when a page changes")
+    parser.add_argument("--into", type=Path, default=ROOT / "build", help="build, if nothing is given")
+    given = parser.parse_args(arguments)
+    made = pages()
+    write_pages(made, given.into)
+    command = ["serve"] if given.serve else ["build", "--strict"]
+    done = subprocess.run([sys.executable, "-m", "zensical", *command], cwd=given.into, check=False)
+    if not done.returncode:
+        write_texts(made, given.into)
+        print(f"{len(made)} pages in {given.into / 'site'}")
+    return done.returncode
 
 
 if __name__ == "__main__":
