@@ -111,8 +111,12 @@ class Paced(Source):
         return self.source.size()
 
     def reached(self, position: Any) -> int | None:
-        at, _ = split(position)
-        return 0 if at is None else self.source.reached(at)
+        at, used = split(position)
+        begun = 0 if at is None else self.source.reached(at)
+        if not used or begun is None or NEXT not in position:
+            return begun
+        end = self.source.reached(position[NEXT])
+        return begun if end is None else begun + (end - begun) * used // position["of"]
 
     def disorder(self, column: str, kind: pa.DataType) -> int | None:
         return self.source.disorder(column, kind)
@@ -138,23 +142,24 @@ class Paced(Source):
 
     def _due(self, piece: Piece, at: Any, used: int) -> Iterator[Piece]:
         """The rows of a piece from one of them on, each when its time has come; until then there is nothing."""
-        behind = {WITHIN: piece.position, "used": 0}
+        behind: dict[str, Any] = {WITHIN: piece.position, "used": 0}
         rows = piece.rows if isinstance(piece.rows, pa.RecordBatch) else as_table(piece.rows)
         times = None if rows is None else self._times(rows)
         if rows is None or times is None or not len(times):
             yield evolve(piece, position=behind)
             return
         self.pace.begins(int(times[used]) * self._factor)
+        within = {WITHIN: at, "of": len(times), NEXT: piece.position}
         while used < len(times):
             now = min(self.pace.now // self._factor, int(times[-1]))
             stop = int(np.searchsorted(times, now, side="right"))
             if stop <= used:
-                yield Piece(None, {WITHIN: at, "used": used})
+                yield Piece(None, {**within, "used": used})
                 continue
             last = stop == len(times)
             yield Piece(
                 rows.slice(used, stop - used),
-                behind if last else {WITHIN: at, "used": stop},
+                behind if last else {**within, "used": stop},
                 piece.bad if last else (),
                 piece.file,
                 piece.first + used,
@@ -193,7 +198,7 @@ def _count(rows: Any) -> int | None:
     return None if table is None else int(table.num_rows)
 
 
-WITHIN = "paced"
+WITHIN, NEXT = "paced", "next"
 
 
 def split(position: Any) -> tuple[Any, int]:

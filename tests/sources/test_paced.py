@@ -108,6 +108,19 @@ def test_a_position_holds_where_batches_are_smaller(tmp_path, clock):
     assert sum(len(piece.bad) for piece in rest) == 1
 
 
+def test_it_is_known_how_much_of_a_piece_was_given(tmp_path, clock):
+    """Also when there is one only: what is reached goes on with the rows, so a run can say how much is left."""
+    path = write(pa.table({"ts": range(1000), "id": range(1000)}), tmp_path / "0.csv")
+    source = paced(path, clock, speed=10.0)
+    pieces, parts = source.read(None), []
+    for _ in range(5):
+        piece = next(pieces)
+        parts.append(source.reached(json.loads(json.dumps(piece.position))) / source.size())
+        clock.now += 20
+    assert parts == pytest.approx([0.001, 0.201, 0.401, 0.601, 0.801], abs=0.01)
+    assert source.reached(next(pieces).position) == source.size()
+
+
 def test_a_position_of_the_source_itself_will_do(folder, clock):
     """A run that kept no pace goes on with one."""
     source = eddy.source(folder, schema={"ts": "int64", "id": "int64"})
