@@ -8,7 +8,11 @@ import sys
 import pytest
 
 from benchmarks.goals import Line, keep, read
+from benchmarks.papers.record import Record
+from benchmarks.papers.record import keep as keep_record
 from benchmarks.report import Report, command
+from benchmarks.stamp import stamp
+from benchmarks.table import feedback
 
 
 @pytest.mark.parametrize(
@@ -85,3 +89,15 @@ def test_a_heading_that_is_there_twice_is_refused():
     """One of the columns would be lost."""
     with pytest.raises(ValueError, match="twice"):
         Report().row("figure", ("joins", "total %", "total %"), 1, 2, 3)
+
+
+def test_the_memory_of_feedback_is_told_by_its_least_and_its_most(tmp_path):
+    """Where it takes more, that is said; the front page had said that it saves half, wherever."""
+    measured = stamp(["stairs"], 0, "python -m benchmarks.papers jit-10", 0.5)
+    rows = [{"joins": "hash", "side": side, "KiB": kib} for side, kib in (("REF", 100.0), ("JIT", 130.0))]
+    keep_record("jit-10", "full", "w 10", Record(rows, measured), tmp_path)
+    rows = [{"joins": "nested", "side": side, "KiB": kib} for side, kib in (("REF", 200.0), ("JIT", 50.0))]
+    keep_record("jit-11", "full", "rate 1", Record(rows, measured), tmp_path)
+    (said,) = feedback(tmp_path)
+    assert "from 30 % more to 75 % less memory" in said and "blacklists included" in said
+    assert feedback(tmp_path / "nowhere") == []
