@@ -116,8 +116,8 @@ def feedback(folder: Path = RECORDS) -> list[str]:
     least, most = min(saved), max(saved)
     less = f"{least:.0f} % less" if least >= 0 else f"{-least:.0f} % more"
     return [
-        f"Feedback (`Mns`) takes from {less} to {most:.0f} % less memory for intermediate results, blacklists included, "
-        "by setting ([figures](docs/results/jit.md))."
+        f"Feedback (`Mns`) takes from {less} to {most:.0f} % less memory for intermediate results, blacklists "
+        "included, by setting ([figures](docs/results/jit.md))."
     ]
 
 
