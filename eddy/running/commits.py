@@ -7,6 +7,7 @@ while the checkpoint is written; results that come meanwhile belong to the next 
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -59,6 +60,10 @@ class Commits:
     """What the state was when the commit was begun."""
     _last: bool = field(init=False, default=False)
     _began: float = field(init=False, default=0.0)
+    _held: str = field(init=False, default="")
+    """What the last commit was of."""
+    _same: int = field(init=False, default=0)
+    """How many commits before it were of the same."""
 
     def __attrs_post_init__(self) -> None:
         self._due = time.monotonic() + self.options.every
@@ -72,11 +77,26 @@ class Commits:
         due = self._written is None and time.monotonic() >= self._due
         if self.checkpoints is not None and (self.options.every or due):
             due = self.checkpoints.follow(engine, bool(self.options.every)) and due
+        if due and self._stands(engine):
+            self._due, due = time.monotonic() + self.options.every, False
         if due:
             self.begin(engine)
             self._due = self._began + self.options.every
             if not self.options.every:
                 self.wait()
+
+    def _stands(self, engine: Eddy) -> bool:
+        """Whether the last two checkpoints are of all that another one would be of, as where sources are silent.
+
+        Two, since sources keep what lies behind the one before the last.
+        """
+        if self.checkpoints is None:
+            return False
+        found = engine.statistics()
+        streams = [(one.rows, one.live, one.waiting, one.watermark) for one in found.streams]
+        held = json.dumps([self.state(), found.watermark, streams], default=str)
+        self._same, self._held = self._same + 1 if held == self._held else 0, held
+        return self._same > 1
 
     def now(self, engine: Eddy | None) -> None:
         """Commit all that was written so far; None for the engine of a run that has finished."""

@@ -38,6 +38,28 @@ def sources(tmp_path):
     return {name: write(table, tmp_path / f"{name}.parquet") for name, table in feed(1).items()}
 
 
+@pytest.mark.parametrize("lateness", [None, 1])
+def test_nothing_new_is_not_committed_again(lateness, tmp_path):
+    """A run that follows a silent file writes two checkpoints of what there is, and more only when rows come."""
+    path, loops, told = tmp_path / "A.csv", [], []
+    path.write_text("ts,k\n1,1\n2,2\n")
+
+    def look(progress):
+        told.append(progress.checkpoints)
+        if len(told) == 6:
+            with open(path, "a", encoding="utf-8") as file:
+                file.write("3,3\n")
+        if len(told) == 12:
+            loops[0].stop()
+
+    source = eddy.source(path, schema={"ts": "int64", "k": "int64"}, follow=True)
+    outcome = eddy.run("SELECT k FROM A [RANGE 5]", {"A": source}, f"{tmp_path}/out.csv", lateness=lateness,
+                       checkpoint=f"{tmp_path}/c", every=0.01, control=loops.append, on_progress=look)  # fmt: skip
+    assert told[3] == told[5] <= 3, told
+    assert told[5] < told[9] == told[11] <= told[5] + 3, told
+    assert sum(outcome.rows.values()) == 3
+
+
 def part(sources, tmp_path, query=QUERY, out="out.csv", **options):
     """Run it, and stop it after some pushes."""
     loops = []
