@@ -6,18 +6,15 @@ The papers' figures are measured by `python -m benchmarks.papers`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
-import eddy
-from benchmarks.hybmig_workloads import EVERY, KEYS, Setting
-from benchmarks.migration_workloads import Shifting, left_deep, right_deep, swapped
+from benchmarks.migration_workloads import swapped
 from benchmarks.papers.jisc_runs import CASES, FEEDS, STEMS, STILL, side_by_side, to
 from benchmarks.ratio import Timings
 from benchmarks.stages import Arena
 from benchmarks.standing import standing, there_and_back
-from benchmarks.techniques import HELD, JISC_AHEAD, TRACKS
+from benchmarks.techniques import JISC_AHEAD, TRACKS
 
 Contest = Callable[..., Timings]
 Row = Callable[..., None]
@@ -54,27 +51,6 @@ def test_migration_stage(case: str, joins: int, contest: Contest, row: Row) -> N
     total = {name: float(seconds.sum()) for name, seconds in timings.seconds.items()}
     ratios = (f"{total[other] / total[first]:.2f}" for other in others)
     row(title, f"{joins} joins, {case} case", *(f"{seconds:.3f}" for seconds in total.values()), *ratios)
-
-
-def test_clique(benchmark: Any, row: Row) -> None:
-    """HybMig's default task under every technique, from the change until 1.2 windows later."""
-    setting = Setting()
-    work = Shifting(setting.n, setting.rows, KEYS)
-    query = work.query(eddy.Range(setting.rows * setting.n))
-    engines = {
-        name: eddy.Eddy(query, plan=left_deep(work.names), migration=technique)
-        for name, technique in EVERY.items()
-    }
-    arena = Arena.of(work, engines, held=(HELD,), size=setting.batch)
-    arena.warm(size=512)
-    work.shift(setting.n - 1)
-    plans = dict.fromkeys(engines, right_deep(work.names))
-    stage = benchmark.pedantic(lambda: arena.stage(plans, batches=72 * setting.w), rounds=1, iterations=1)
-    title = "HybMig's default task"
-    row(title, "", "seconds", "ended after, windows", "results held")
-    for name in engines:
-        ended, held = stage.windows(name, setting.n * setting.rows), stage.changes[name].results_held
-        row(title, name, f"{stage.total(name):.3f}", ended, held)
 
 
 @pytest.mark.parametrize("migrated", [False, True])

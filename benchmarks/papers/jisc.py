@@ -26,6 +26,8 @@ SETTINGS = [(joins, feed) for feed in ("even", "random") for joins in (5, 10, 15
     (100, "even"),
 ]
 """With random keys, more than 20 streams hardly ever have one in common."""
+HUNDRED = frozenset({"100 joins, even keys"})
+"""Takes half a minute in a quick run, for each figure that has it."""
 PERIODS = (0.125, 0.25, 0.5, 1.0, 2.0)
 WINDOWS = (1_000, 10_000, 100_000)
 LARGE = frozenset(sizes_of(Profile(name), joins).batch for name in ("quick", "full") for joins, _ in SETTINGS)
@@ -84,6 +86,7 @@ FIGURE_7 = Figure(
     ],
     charts=_speed_ups(PAPER),
     measures=TIMED_MIGRATION,
+    large=HUNDRED,
 )
 FIGURE_8 = Figure(
     name="jisc-8",
@@ -102,6 +105,7 @@ FIGURE_8 = Figure(
     ],
     charts=_speed_ups(),
     measures=TIMED_MIGRATION,
+    large=HUNDRED,
 )
 FIGURE_9 = Figure(
     name="jisc-9",
@@ -148,6 +152,7 @@ FIGURE_9 = Figure(
         ),
     ],
     measures=TIMED_MIGRATION,
+    large=HUNDRED,
 )
 FIGURE_10 = Figure(
     name="jisc-10",
