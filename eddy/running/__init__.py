@@ -2,6 +2,6 @@
 
 The loop between them, rows that are bad, checkpoints, what a run tells of itself.
 
-May import: log, values, query, reorder, results, snapshot, engine, spark, sources, sinks, monitoring, page, and what
-lies in no room.
+May import: log, values, query, reorder, results, snapshot, engine, several, spark, sources, sinks, monitoring, page,
+and what lies in no room.
 """

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
+from attrs import frozen
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
@@ -65,39 +66,68 @@ def time_of(source: Source, columns: Mapping[str, ColumnType]) -> str | None:
 def query_of(query: Any, sources: Mapping[str, Source]) -> tuple[Query, dict[str, Source]]:
     """The query, and a source for each stream. A text gets its columns from the sources, those that it names."""
     if isinstance(query, Mapping):
-        raise EddyError(
-            "a run has one query: for several push the rows yourself, into eddy.Eddy({'name': query, ...})"
-        )
+        raise EddyError("there is one query here: eddy.run takes several, {'name': query, ...}")
     if isinstance(query, Query):
         return query, matched(query, sources, {})
-    if not isinstance(query, str):
-        raise EddyError(f"a query is an eddy.Query or a text of SQL, not {shown(query)}")
-    schemas, whole, told = {}, {}, []
+    made = declared([query], sources).query(query)
+    return made, matched(made, sources, tables_of(query))
+
+
+@frozen
+class Declared:
+    """The streams of texts, as their sources have them."""
+
+    sources: Mapping[str, Source]
+    named: Mapping[str, Stream]
+    """With the columns that the texts name."""
+    whole: Mapping[str, Stream]
+    """With all that a query can have."""
+    others: Mapping[str, Mapping[str, str]]
+    """Columns that no query can have, and their types."""
+
+    def query(self, text: str) -> Query:
+        """The query of a text; QueryError says what is wrong with it, knowing all columns."""
+        try:
+            made = sql(text, self.named)
+        except QueryError as narrow:
+            error = _with_all(text, self.whole) or narrow
+            texts = _inferred_texts(self.sources, str(error))
+            if texts:
+                error.args = (f"{error}\n{texts}",)
+            words = _words(text)
+            told = [
+                f"{name}.{column} is {kind}"
+                for name, others in self.others.items()
+                for column, kind in others.items()
+                if column in words
+            ]
+            if told:
+                error.args = (f"{error}. Columns of these types cannot be used: {', '.join(told)}",)
+            raise error from None
+        if made.cut:
+            warnings.warn(_UNSORTED, stacklevel=4)
+        return made
+
+
+def declared(texts: Sequence[Any], sources: Mapping[str, Source]) -> Declared:
+    """What texts know of their streams: all of them the same."""
+    for text in texts:
+        if not isinstance(text, str):
+            raise EddyError(f"a query is an eddy.Query or a text of SQL, not {shown(text)}")
+    whole_text = "\n".join(texts)
+    named, whole, unusable = {}, {}, {}
     for name, source in sources.items():
         columns, others = typed(source)
         if not columns:
             raise EddyError(f"{source} has no column that a query can use: {shown(others)}")
         if source.static:
-            schemas[name] = Stream(named_in(query, columns, ""), static=True)
+            named[name] = Stream(named_in(whole_text, columns, ""), static=True)
             whole[name] = Stream(columns, static=True)
             continue
         time = time_of(source, columns)
-        wanted = named_in(query, columns, time or "ts")
-        schemas[name], whole[name] = Stream(wanted, time=time), Stream(columns, time=time)
-        told += [f"{name}.{column} is {kind}" for column, kind in others.items() if column in _words(query)]
-    try:
-        made = sql(query, schemas)
-    except QueryError as narrow:
-        error = _with_all(query, whole) or narrow
-        texts = _inferred_texts(sources, str(error))
-        if texts:
-            error.args = (f"{error}\n{texts}",)
-        if told:
-            error.args = (f"{error}. Columns of these types cannot be used: {', '.join(told)}",)
-        raise error from None
-    if made.cut:
-        warnings.warn(_UNSORTED, stacklevel=3)
-    return made, matched(made, sources, tables_of(query))
+        named[name] = Stream(named_in(whole_text, columns, time or "ts"), time=time)
+        whole[name], unusable[name] = Stream(columns, time=time), others
+    return Declared(sources, named, whole, unusable)
 
 
 def _inferred_texts(sources: Mapping[str, Source], error: str) -> str:
@@ -157,23 +187,34 @@ def tables_of(text: str) -> dict[str, str]:
 
 def matched(query: Query, sources: Mapping[str, Source], tables: Mapping[str, str]) -> dict[str, Source]:
     """A source for each stream; EddyError where there is none, or one that nobody reads."""
-    found, used = {}, set()
+    names = named_sources(query, sources, tables)
+    check_used(names, sources, "the query has no")
+    return {stream: sources[name] for stream, name in names.items()}
+
+
+def named_sources(query: Query, sources: Mapping[str, Source], tables: Mapping[str, str]) -> dict[str, str]:
+    """The name of the source of each stream; EddyError where there is none, or it cannot be."""
+    found = {}
     for stream in query.names:
         name = stream if stream in sources else tables.get(stream, stream)
         if name not in sources:
             raise EddyError(f"stream {stream} has no source: give {stream}=, such as {stream}=clicks.parquet")
+        found[stream] = name
+    for stream, name in found.items():
+        _check_columns(query, stream, sources[name])
+    return found
+
+
+def check_used(names: Mapping[str, str], sources: Mapping[str, Source], who: str) -> None:
+    """EddyError if nobody reads a source, or two streams are to be read from one that can be read once."""
+    used = set()
+    for name in names.values():
         if name in used and not sources[name].seekable:
             raise EddyError(f"{sources[name]} can be read once only, and two streams are to be read from it")
-        found[stream] = sources[name]
         used.add(name)
     unused = [name for name in sources if name not in used]
     if unused:
-        raise EddyError(
-            f"the query has no stream {unused[0]}: {nearest(unused[0], dict.fromkeys(query.names))}"
-        )
-    for stream, source in found.items():
-        _check_columns(query, stream, source)
-    return found
+        raise EddyError(f"{who} stream {unused[0]}: {nearest(unused[0], dict.fromkeys(names))}")
 
 
 def _check_columns(query: Query, stream: str, source: Source) -> None:

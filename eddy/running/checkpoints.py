@@ -28,10 +28,10 @@ from eddy.checks import path_to
 from eddy.engine.eddy import Eddy
 from eddy.errors import CheckpointWarning, EddyError, StateError
 from eddy.query.query import Query
+from eddy.running.queries import check_described, described
 from eddy.sinks.disk import explained, force, force_folder, rename
 from eddy.snapshot.format import opened
 from eddy.snapshot.incremental import Following, Incremental, Taking, View
-from eddy.snapshot.query import check_same, describe
 from eddy.snapshot.remote import local, scheme_of
 
 FORMAT = 1
@@ -112,7 +112,7 @@ class Checkpoints:
             self._snapshots.close()
         self._lock.close()
 
-    def newest(self, query: Query) -> Manifest | None:
+    def newest(self, query: Query | Mapping[str, Query]) -> Manifest | None:
         """The newest whole checkpoint; None where there is none yet. StateError if it is of another query."""
         numbers = self._numbers()
         problems: dict[int, str] = {}
@@ -126,7 +126,7 @@ class Checkpoints:
             except (StateError, OSError) as error:
                 problems[number] = str(error)
                 continue
-            check_same(manifest.query, query, self._manifest_file(number))
+            check_described(manifest.query, query, self._manifest_file(number))
             for damaged, problem in problems.items():
                 warnings.warn(
                     f"{problem}. Checkpoint {number} is used instead", CheckpointWarning, stacklevel=3
@@ -153,6 +153,8 @@ class Checkpoints:
         It may not while a change of plan holds results back, and had better not while many rows are to be copied.
         """
         self.check()
+        if engine.several:
+            return True
         following = Following(self.snapshots, ahead)
         try:
             engine.save(following)
@@ -163,24 +165,28 @@ class Checkpoints:
     def begin(
         self,
         engine: Eddy | None,
-        query: Query,
+        query: Query | Mapping[str, Query],
         parts: Mapping[str, Any],
         before: Callable[[], None],
         after: Callable[[], None],
     ) -> Future[int]:
         """Take another as things are now, and write it while the run goes on; it counts when it is written.
 
-        None for the engine of a run that has finished. ``before`` is called before it counts, ``after`` then; by the
+        None for the engine of a run that has finished. That of several queries is written at once, in one file, and the
+        run waits. ``before`` is called before it counts, ``after`` then; by the
         thread that writes.
         """
         from eddy import __version__
 
         self.check()
         number, view = self.number + 1, None
-        self._described = self._described or describe(query)
+        self._described = self._described or described(query)
         manifest = Manifest(number, self._described, finished=engine is None, library=__version__, **parts)
         body = json.dumps(asdict(manifest), ensure_ascii=False, default=str).encode()
-        if engine is not None:
+        if engine is not None and engine.several:
+            with explained(self.folder):
+                engine.save(self.engine_file(number))
+        elif engine is not None:
             taking = Taking(self.snapshots)
             engine.save(taking)
             view = taking.found

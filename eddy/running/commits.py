@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from typing import Any
 
@@ -47,7 +47,8 @@ State = Callable[[], dict[str, Any]]
 class Commits:
     """Those of one run; without ``checkpoints`` what was written counts at once."""
 
-    query: Query
+    query: Query | Mapping[str, Query]
+    """Or several, by name."""
     options: Options
     checkpoints: Checkpoints | None
     state: State

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from attrs import evolve, frozen
@@ -10,8 +10,10 @@ from attrs import evolve, frozen
 from eddy.checks import whole
 from eddy.errors import EddyError, QueryError
 from eddy.reorder.disorder import LATE
+from eddy.running.gathered import RESULTS
 from eddy.running.letters import Letters, way_of
 from eddy.running.outcome import Progress
+from eddy.running.several import sinks_of
 from eddy.running.showing import Shows
 from eddy.sinks.base import Sink
 from eddy.sinks.memory import Memory
@@ -27,7 +29,8 @@ EVERY = 10.0
 class Options:
     """The options of a run that are not the engine's."""
 
-    sink: Sink
+    results: Mapping[str, Sink]
+    """The sinks of results, by what they take: one, or of several queries one for each."""
     collects: bool
     """Whether there is no sink, and results are collected."""
     bad: Letters
@@ -46,17 +49,22 @@ class Options:
     """Options of `Eddy`, but for late."""
 
     @property
+    def sink(self) -> Sink:
+        """That of the only query."""
+        return self.results[RESULTS]
+
+    @property
     def sinks(self) -> dict[str, Sink]:
         """All of them, by what they take."""
-        found = {"results": self.sink, "bad": self.bad.sink, "late": self.late.sink}
-        return {what: sink for what, sink in found.items() if sink is not None}
+        letters = {"bad": self.bad.sink, "late": self.late.sink}
+        return {**self.results, **{what: sink for what, sink in letters.items() if sink is not None}}
 
     def with_queues(self) -> Options:
         """The same, where sinks are written to while they commit."""
         for letters in (self.bad, self.late):
             if letters.sink is not None:
                 letters.sink = queued(letters.sink)
-        return evolve(self, sink=queued(self.sink))
+        return evolve(self, results={what: queued(sink) for what, sink in self.results.items()})
 
 
 def checked(
@@ -72,11 +80,15 @@ def checked(
     latency: Any = None,
     metrics: Any = None,
     pages: Shows | None = None,
+    names: Sequence[str] | None = None,
 ) -> Options:
-    """The options; EddyError for one that is wrong."""
+    """The options; EddyError for one that is wrong. ``names``: those of several queries."""
     if on_progress is not None and not callable(on_progress):
         raise EddyError("on_progress is a function of an eddy.Progress")
-    own = Memory() if sink is None else sink_of(sink)
+    if names is not None:
+        own = sinks_of(names, sink)
+    else:
+        own = {RESULTS: Memory() if sink is None else sink_of(sink)}
     if checkpoint is not None and sink is None:
         raise EddyError(
             "checkpoint= needs a sink that outlives the process: give sink=, such as 'out.parquet'"

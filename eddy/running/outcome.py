@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from attrs import field, frozen
 
 from eddy.errors import EddyError
+from eddy.running.gathered import RESULTS, results_of
 
 if TYPE_CHECKING:
     import pandas
@@ -77,26 +79,35 @@ class Outcome:
     seconds: float
     ended: str
     """Why it ended: "end" of the sources, "limit", or "stopped"."""
-    _collected: pa.Table | None = field(default=None, repr=False)
+    _collected: Mapping[str, pa.Table] | None = field(default=None, repr=False)
+    counts: dict[str, int] = field(factory=dict)
+    """Rows that each of several queries was given."""
 
-    def to_arrow(self) -> pa.Table:
-        """The results, if they went to no sink."""
+    def to_arrow(self, query: str | None = None) -> pa.Table:
+        """The results, if they went to no sink; of several queries those of the one that is named."""
         if self._collected is None:
             raise EddyError("the results went to a sink: read them there, or run without one")
-        return self._collected
+        what = RESULTS if query is None else results_of(query)
+        if what not in self._collected:
+            if not self.counts:
+                raise EddyError("there is one query here, which has no name: call to_arrow()")
+            raise EddyError(
+                f"say whose results are meant: to_arrow(name), with the name one of {', '.join(self.counts)}"
+            )
+        return self._collected[what]
 
-    def to_pandas(self) -> pandas.DataFrame:
+    def to_pandas(self, query: str | None = None) -> pandas.DataFrame:
         """The results as a data frame."""
-        table = self.to_arrow()
+        table = self.to_arrow(query)
         try:
             import pandas  # noqa: F401
         except ImportError as error:
             raise EddyError("to_pandas() needs pandas, which is not installed: pip install pandas") from error
         return table.to_pandas()
 
-    def to_polars(self) -> polars.DataFrame:
+    def to_polars(self, query: str | None = None) -> polars.DataFrame:
         """The results as a frame of polars."""
-        table = self.to_arrow()
+        table = self.to_arrow(query)
         try:
             import polars
         except ImportError as error:

@@ -7,24 +7,33 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from eddy.checks import choice
+from eddy.errors import EddyError
 from eddy.query.query import Query
+from eddy.running.alone import Alone
 from eddy.running.apart import check_apart
 from eddy.running.asked import query_of
 from eddy.running.checkpoints import used
+from eddy.running.gathered import RESULTS
 from eddy.running.loop import Loop
 from eddy.running.on_spark import SPARK, check, run_on_spark
 from eddy.running.options import checked
 from eddy.running.outcome import Outcome, Progress
 from eddy.running.pacing import in_time
+from eddy.running.queries import queries_of
+from eddy.running.several import Several
 from eddy.running.showing import shows
 from eddy.sinks.base import Sink
 from eddy.sources.source import sources_of
 
+REPORT = (
+    "a report is the page of one query: leave report out, or give watch=True, whose page has each of several"
+)
+
 
 def run(
-    query: Query | str,
+    query: Query | str | Mapping[str, Query | str],
     sources: Mapping[str, Any],
-    sink: Sink | str | os.PathLike[str] | None = None,
+    sink: Sink | str | os.PathLike[str] | Mapping[str, Any] | None = None,
     *,
     lateness: Any = None,
     late: str | Sink | None = None,
@@ -45,7 +54,9 @@ def run(
 ) -> Outcome:
     """Run a query over sources, from their first row to their last, and write its results to a sink.
 
-    ``query`` is an `eddy.Query`, or a text of SQL, whose streams have the columns of their sources. ``sources`` has for
+    ``query`` is an `eddy.Query`, or a text of SQL, whose streams have the columns of their sources; or a dict of
+    several by name, which share an engine: then ``sink`` is a dict of a sink for each, or one for all results, with a
+    column ``query``. ``sources`` has for
     each stream an `eddy.Source`, or what `eddy.source` makes one of. Without a sink results are collected:
     ``run(...).to_arrow()``. Rows are merged by time. How far they may be out of order is ``lateness``, as in `Eddy`;
     without it, files are looked through for it first, and all else is taken to be in order. ``late`` and ``bad`` say
@@ -60,6 +71,9 @@ def run(
     of the run on this machine, and ``report="run.html"`` writes it to a file at the end. With
     ``on="spark"`` Spark reads the files and joins them. All other options are those of `Eddy`.
     """
+    queries = query if isinstance(query, Mapping) else None
+    if queries is not None:
+        check_several(on, report)
     given = {"lateness": lateness, **options}
     checked_options = checked(
         sink,
@@ -74,21 +88,40 @@ def run(
         latency,
         metrics,
         shows(watch, report),
+        None if queries is None else [str(name) for name in queries],
     )
-    made, matched = query_of(query, sources_of(sources))
+    several = None
+    if queries is not None:
+        found = queries_of(queries, sources_of(sources))
+        made, matched = found.feed, found.sources
+        together, retractions = RESULTS in checked_options.results, bool(options.get("retractions"))
+        several = Several(found.by_name, made, together, retractions)
+        several.schemas()
+    else:
+        made, matched = query_of(query, sources_of(sources))
     check_apart(matched, checked_options.sinks.values())
     if on is not None:
         choice("on", on, (SPARK,))
         given |= {"late": late, "batch": batch, "checkpoint": checkpoint, "every": every, "speed": speed}
         pages = {"watch": watch or None, "report": report}
         check(given | {"latency": latency, "metrics": metrics} | pages, checked_options, matched)
-        return run_on_spark(made, matched, checked_options, Loop(made, matched, checked_options).schema())
+        return run_on_spark(made, matched, checked_options, Alone(made).schemas()[RESULTS])
     matched = in_time(made, matched, speed)
     with used(checkpoint) as checkpoints:
-        loop = Loop(made, matched, checked_options, checkpoints)
+        loop = Loop(made, matched, checked_options, checkpoints, several=several)
         if control is not None:
             control(loop)
         try:
             return loop.go()
         finally:
             loop.close()
+
+
+def check_several(on: object, report: object) -> None:
+    """EddyError for what runs one query only."""
+    if on is not None:
+        raise EddyError(
+            f"on={on!r} takes one query: call eddy.spark.join(queries, frames), or run each of several"
+        )
+    if report is not None:
+        raise EddyError(REPORT)

@@ -34,6 +34,11 @@ class QueryDoors(Eddy):
 
     _registry: Registry
 
+    @property
+    def cores(self) -> tuple[tuple[str, ...], ...]:
+        """The names of the queries, those together that have one core, and so one plan."""
+        return tuple(group.names for group in self._registry.groups)
+
     # -- plans -------------------------------------------------------------------------------------------------------
 
     @property

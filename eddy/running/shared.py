@@ -1,0 +1,89 @@
+"""An engine of several queries, as a run sees it: it gives tables for the sinks, and one account of all queries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+import pyarrow as pa
+
+from eddy.log.events import RUN, Log
+from eddy.query.query import Query
+from eddy.running.gathered import Gathered
+from eddy.several.overall import Overall
+from eddy.several.query_doors import few
+from eddy.several.results import Results
+from eddy.several.shared_eddy import SharedEddy
+from eddy.values.types import Values
+
+CORES = 3
+"""Plans that are told of many."""
+
+
+class SharedEngine:
+    """Stands for `SharedEddy` where a run asks an engine for something."""
+
+    several: ClassVar[bool] = True
+
+    def __init__(self, engine: SharedEddy, feed: Query, gathered: Callable[[Results], Gathered]) -> None:
+        """``feed``: all streams, side by side; ``gathered``: results as they are written."""
+        self.engine, self.query = engine, feed
+        self._gathered = gathered
+        self.log = Log(RUN)
+        for log in engine.log.values():
+            log.name = RUN
+
+    # -- rows --------------------------------------------------------------------------------------------------------
+
+    def push(self, stream: str, batch: Any) -> Gathered:
+        """Rows of one stream."""
+        return self._gathered(self.engine.push(stream, batch))
+
+    def push_all(self, batches: Mapping[str, Mapping[str, Values] | pa.RecordBatch | None]) -> Gathered:
+        """Rows of several streams."""
+        return self._gathered(self.engine.push_all(batches))
+
+    def advance(self, ts: Any, *, stream: str) -> Gathered:
+        """Nothing older comes any more."""
+        return self._gathered(self.engine.advance(ts, stream=stream))
+
+    def flush(self) -> Gathered:
+        """Nothing waits any longer."""
+        return self._gathered(self.engine.flush())
+
+    def settle(self) -> Gathered:
+        """No change of plan is under way."""
+        return self._gathered(self.engine.settle())
+
+    def close(self) -> Gathered:
+        """Let go of all rows."""
+        self._last = self.statistics(), self.plan
+        return self._gathered(self.engine.close())
+
+    def late(self) -> dict[str, pa.Table]:
+        """Late rows that were kept."""
+        return self.engine.late()
+
+    def save(self, path: str) -> None:
+        """Write all of it to a file."""
+        self.engine.save(path)
+
+    # -- what it tells -------------------------------------------------------------------------------------------------
+
+    _last: tuple[Overall, str] | None = None
+    """What it told when it was closed."""
+
+    def statistics(self) -> Overall:
+        """Of all queries together."""
+        return self.engine.overall() if self._last is None else self._last[0]
+
+    @property
+    def plan(self) -> str:
+        """The plans, each with its queries."""
+        if self._last is not None:
+            return self._last[1]
+        plans = self.engine.plan
+        if len(set(plans.values())) == 1:
+            return str(next(iter(plans.values())))
+        told = [f"{few(names)}: {plans[names[0]]}" for names in self.engine.cores]
+        return "; ".join(told[:CORES]) + (f"; {len(told) - CORES} more plans" if len(told) > CORES else "")
