@@ -231,7 +231,7 @@ class Statistics:
                 "",
                 f"{s.live:,}",
                 f"{s.bytes:,}",
-                "complete" if s.complete else f"{s.holes:,} known holes",
+                "complete" if s.complete else f"{s.holes:,} known hole{'' if s.holes == 1 else 's'}",
             )
             for s in self.stairs
         ]

@@ -71,6 +71,8 @@ class Drift:
     query: Query = field(init=False)
     busy: dict[str, list[float]] = field(init=False, factory=lambda: {FIXED: [], EDDY: []})
     """Seconds of each group of slices."""
+    looked_at: dict[str, int] = field(init=False, factory=dict)
+    """Entries that each has looked at, to join and to make states: what it takes, whatever the clock says."""
     results: list[int] = field(init=False, factory=list)
     at: list[float] = field(init=False, factory=list)
     bytes: list[int] = field(init=False, factory=list)
@@ -91,8 +93,9 @@ class Drift:
             recorder.read()
             show(number + 1, all_slices)
         self.bytes += [engines[EDDY].statistics().bytes] * (len(self.at) - len(self.bytes))
+        self.looked_at = {name: engine.statistics().probed for name, engine in engines.items()}
         recorder.end("the feed has ended")
-        return recorder.told() | {"series": self._series(plan)}
+        return self._told(recorder, plan)
 
     @property
     def gain(self) -> float:
@@ -126,6 +129,13 @@ class Drift:
             self.busy[name][-1] += took
         assert counts[EDDY] == counts[FIXED]
         self.results[-1] += counts[EDDY]
+
+    def _told(self, recorder: Recorder, plan: str) -> dict[str, Any]:
+        """What a page shows of the run: rates by what the engine itself took, not by a clock that counts both."""
+        told, busy = recorder.told() | {"series": self._series(plan)}, sum(self.busy[EDDY])
+        now = told["now"] = dict(told["now"], average=told["now"]["events"] / busy)
+        now["streams"] = [stream | {"average": stream["rows"] / busy} for stream in now["streams"]]
+        return told
 
     def _series(self, plan: str) -> dict[str, Any]:
         """Rows a second of both, by the processor's time that each took for them."""

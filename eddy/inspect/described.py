@@ -9,8 +9,8 @@ from eddy.query.query import Query
 
 
 def described(query: Query, sources: Mapping[str, Any]) -> list[str]:
-    """Columns, times and windows of the streams, keys, and columns of the results."""
-    lines = [line for name in query.names for line in _stream(query, name, str(sources[name]))]
+    """Columns, times and windows of the streams, keys, and columns of the results. A stream need have no source."""
+    lines = [line for name in query.names for line in _stream(query, name, sources.get(name))]
     for keys in query.key_classes:
         lines.append("key " + " = ".join(f"{stream}.{column}" for stream, column in keys.members.items()))
     lines += [f"tested {residual.text}" for residual in query.residuals]
@@ -26,12 +26,13 @@ def described(query: Query, sources: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _stream(query: Query, name: str, source: str) -> list[str]:
+def _stream(query: Query, name: str, source: object) -> list[str]:
     stream = query.streams[name]
     columns = ", ".join(f"{column} {kind}" for column, kind in stream.columns.items())
     window = repr(stream.window) + (", by predicates" if name in query.followed else "")
     time = f"time {stream.time}" if stream.time else "static" if stream.static else "no time"
-    lines = [f"stream {name} from {source}", f"  columns {columns}", f"  {time}, window {window}"]
+    origin = "" if source is None else f" from {source}"
+    lines = [f"stream {name}{origin}", f"  columns {columns}", f"  {time}, window {window}"]
     if name in query.filters:
         lines.append(f"  filter {query.filters[name]}")
     return lines

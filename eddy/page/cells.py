@@ -31,6 +31,7 @@ def spark_run(
 ) -> dict[str, Any]:
     """A run that is over, as a page has it. ``dealt``: in words, how rows were dealt out."""
     cells = cells_of(reports)
+    spent = outcome.seconds or None
     return {
         "format": 1,
         "title": "eddy run on Spark",
@@ -48,8 +49,14 @@ def spark_run(
             "results": outcome.results,
             "changes": sum(len(cell["plans"]) - 1 for cell in cells),
             "bytes": sum(cell["bytes"] for cell in cells),
+            "average": spent and sum(outcome.rows.values()) / spent,
             "streams": [
-                {"name": name, "rows": outcome.rows[name], "bad": outcome.bad.get(name, 0)}
+                {
+                    "name": name,
+                    "rows": outcome.rows[name],
+                    "bad": outcome.bad.get(name, 0),
+                    "average": spent and outcome.rows[name] / spent,
+                }
                 for name in query.names
             ],
         },

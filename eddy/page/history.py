@@ -63,11 +63,21 @@ class History:
         self.points.append(point)
         self._open = 1
 
+    def lengthen(self, point: Point) -> None:
+        """A stretch that is too short for a point of its own: it is added to the last one, if there is one."""
+        if self.points:
+            self.points[-1] = self.points[-1].with_next(point)
+        else:
+            self.add(point)
+
     def columns(self) -> dict[str, list[Any]]:
-        """As a page draws them: rates in rows a second, milliseconds of a batch, bytes."""
+        """As a page draws them: rates in rows a second, milliseconds of a batch, bytes. What is known of the first
+        stretch is said of its beginning too, so that even one stretch is a line."""
         points = [point for point in self.points if point.seconds > 0]
+        begin = [round(points[0].until - points[0].seconds, 3)] if points else []
+        points = points[:1] + points
         return {
-            "t": [round(point.until, 3) for point in points],
+            "t": begin + [round(point.until, 3) for point in points[1:]],
             "events": [round(point.events / point.seconds, 1) for point in points],
             "results": [round(point.results / point.seconds, 1) for point in points],
             "latency": [

@@ -10,6 +10,7 @@ from attrs import define, field
 
 from eddy.engine.eddy import Eddy
 from eddy.inspect.described import described
+from eddy.page.changes import asked_for, decided, others_of
 from eddy.page.history import History, Point
 from eddy.page.picture import fans_of, picture_of, stairs_of
 from eddy.page.plain import as_json
@@ -36,10 +37,15 @@ class Recorder:
     sources: Mapping[str, str] = field(factory=dict)
     clock: Callable[[], float] = time.monotonic
     history: History = field(factory=History)
-    _began: float = field(init=False)
+    began: float | None = None
+    """When the run began, by the clock; None: now."""
+    _zero: float = field(init=False)
+    """The same: times are counted from it."""
     _start: float = field(init=False)
     """When it began, in seconds since 1970."""
+    _first: Statistics | None = None
     _before: Statistics | None = None
+    """As it was at the end of the last stretch of the history, and when that was."""
     _at: float = 0.0
     _next: float = 0.0
     _readings: int = 0
@@ -49,6 +55,8 @@ class Recorder:
     _made: tuple[MigrationStatistics, ...] = ()
     _times: dict[tuple[int, str], float] = field(factory=dict)
     """When decisions were carried out that are still told of; the engine remembers fewer changes than decisions."""
+    _others: dict[tuple[int, str], list[list[Any]]] = field(factory=dict)
+    """The plans that came next, of decisions that are still told of: they do not change."""
     _streams: list[dict[str, Any]] = field(factory=list)
     _query: str = ""
     _ended: str | None = None
@@ -56,11 +64,12 @@ class Recorder:
     """How many readings there were."""
 
     def __attrs_post_init__(self) -> None:
-        self._began, self._start = self.clock(), time.time()
+        now = self.clock()
+        self._zero = now if self.began is None else self.began
+        self._start = time.time() - (now - self._zero)
         assert self.engine is not None
         self._streams = _streams(self.engine, self.sources)
-        names = {name: self.sources.get(name, name) for name in self.engine.query.names}
-        self._query = "\n".join(described(self.engine.query, names))
+        self._query = "\n".join(described(self.engine.query, self.sources))
 
     def read(self, more: Mapping[str, Mapping[str, Any]] | None = None, now: bool = False) -> bool:
         """Read the engine, if it is time, or ``now``. ``more``: what is known of each stream beyond it, such as bad
@@ -70,7 +79,7 @@ class Recorder:
             return False
         if now:
             self._fans = []
-        self._read(start, more or {})
+        self._read(start - self._zero, more or {}, now)
         took = self.clock() - start if self._readings > 1 else 0.0  # the first loads what all others need
         self._next = start + max(PERIOD, SHARE * took)
         return True
@@ -79,11 +88,13 @@ class Recorder:
         self, how: str, more: Mapping[str, Mapping[str, Any]] | None = None, closed: bool = False
     ) -> None:
         """The run is over: what is read now stays, and the engine may go. Of one that is ``closed`` already, only what
-        its end has brought is read: it holds no rows any more."""
+        its end has brought is read, since it holds no rows any more: it was read when it was about to be closed."""
         if self.engine is None:
             return
         if closed:
+            self._now["t"] = self.clock() - self._zero
             self._now["results"] = self.engine.statistics().results
+            self._average()
         else:
             self.read(more, now=True)
         self.engine, self._ended = None, how
@@ -108,26 +119,12 @@ class Recorder:
         """The same as a text."""
         return as_json(self.told())
 
-    def _read(self, start: float, more: Mapping[str, Mapping[str, Any]]) -> None:
+    def _read(self, at: float, more: Mapping[str, Mapping[str, Any]], asked: bool) -> None:
         engine = self.engine
         assert engine is not None
-        statistics, at = engine.statistics(), start - self._began
-        before = self._before
-        since = at - self._at
-        if (
-            before is not None and since > 0
-        ):  # what was before the first reading took a time that nobody knows
-            self.history.add(
-                Point(
-                    at,
-                    since,
-                    statistics.events - before.events,
-                    statistics.results - before.results,
-                    statistics.batches - before.batches,
-                    statistics.seconds - before.seconds,
-                    statistics.bytes,
-                )
-            )
+        statistics = engine.statistics()
+        streams = [self._stream(i, statistics, at - self._at, more) for i in range(len(statistics.streams))]
+        self._remember(at, statistics, asked)
         self._decisions, self._made = engine.decisions, statistics.history
         times = self._times | {(one.begun, one.plan): one.begun_at - self._start for one in self._made}
         told = {(one.events, one.plan) for one in self._decisions}
@@ -142,14 +139,44 @@ class Recorder:
             "changing": not statistics.complete,
             "bytes": statistics.bytes,
             "changes": statistics.migrations,
-            "streams": [self._stream(i, statistics, since, more) for i in range(len(statistics.streams))],
+            "streams": streams,
             "picture": picture_of(engine, statistics).told(),
             "stairs": stairs_of(statistics),
             "fans": self._fans,
         }
-        self._before, self._at = statistics, at
+        self._average()
         self._readings += 1
         self.version += 1
+
+    def _remember(self, at: float, now: Statistics, asked: bool) -> None:
+        """Add what went on since the last time. A reading that somebody ``asked`` for comes at any moment: it makes no
+        stretch in which nothing was pushed, nor one that is much shorter than the others."""
+        before, since = self._before, at - self._at
+        if before is None or self._first is None:
+            self._first = self._before = now  # what was before it began took a time that nobody knows
+            return
+        if since <= 0 or (asked and now.batches == before.batches):
+            return
+        point = Point(
+            at,
+            since,
+            now.events - before.events,
+            now.results - before.results,
+            now.batches - before.batches,
+            now.seconds - before.seconds,
+            now.bytes,
+        )
+        (self.history.lengthen if asked and since < PERIOD / 2 else self.history.add)(point)
+        self._before, self._at = now, at
+
+    def _average(self) -> None:
+        """Rows a second of the whole run: what a page says of one that is over."""
+        first, spent = self._first, self._now["t"]
+        if first is None or spent <= 0:
+            return
+        self._now["average"] = (self._now["events"] - first.events) / spent
+        for told, stream in zip(self._now["streams"], first.streams, strict=True):
+            told["average"] = (told["rows"] - stream.rows) / spent
 
     def _stream(
         self, place: int, statistics: Statistics, since: float, more: Mapping[str, Mapping[str, Any]]
@@ -181,49 +208,15 @@ class Recorder:
     def _changes(self) -> list[dict[str, Any]]:
         """The policy's decisions and the user's own changes, in order."""
         made = {(change.begun, change.plan): change for change in self._made}
-        found = []
+        found, others = [], {}
         for decision in self._decisions:
             key = decision.events, decision.plan
             made.pop(key, None)
-            found.append(_decided(decision, self._times.get(key)))
-        found += [_asked_for(change, change.begun_at - self._start) for change in made.values()]
+            others[key] = self._others.get(key) or others_of(decision)
+            found.append(decided(decision, self._times.get(key), others[key]))
+        self._others = others
+        found += [asked_for(change, change.begun_at - self._start) for change in made.values()]
         return sorted(found, key=lambda change: int(change["events"]))
-
-
-def _decided(decision: Decision, at: float | None) -> dict[str, Any]:
-    """A decision, as the page tells of it. Times are in seconds. ``at``: when it was carried out, where it was."""
-    return {
-        "t": at,
-        "events": decision.events,
-        "former": decision.former,
-        "plan": decision.plan,
-        "outcome": decision.outcome,
-        "reason": decision.reason,
-        "cost": decision.believed_cost,
-        "gain": decision.believed_gain,
-        "before": decision.before,
-        "after": decision.after,
-        "migration": decision.migration,
-        "thinking": decision.thinking,
-        "reckoned": None if decision.rivals is None else decision.rivals.cost,
-        "alternatives": [[other.plan, other.cost] for other in decision.alternatives],
-    }
-
-
-def _asked_for(change: MigrationStatistics, at: float) -> dict[str, Any]:
-    """A change that no policy has decided."""
-    nothing = dict.fromkeys(("cost", "gain", "before", "after", "thinking", "reckoned"))
-    return {
-        **nothing,
-        "t": at,
-        "events": change.begun,
-        "former": change.former,
-        "plan": change.plan,
-        "outcome": "changed",
-        "reason": "asked for by migrate",
-        "migration": change.seconds,
-        "alternatives": [],
-    }
 
 
 def _streams(engine: Eddy, sources: Mapping[str, str]) -> list[dict[str, Any]]:

@@ -10,12 +10,21 @@ from eddy.page.picture import Node, Picture, picture_of
 WIDE, HIGH, BESIDE, BETWEEN, EDGE = 132, 44, 18, 40, 8
 
 
-def plan_svg(engine: Eddy) -> str:
+class Svg(str):
+    """A picture as SVG. A notebook shows it as one; to all others it is the text of it."""
+
+    __slots__ = ()
+
+    def _repr_svg_(self) -> str:
+        return str(self)
+
+
+def plan_svg(engine: Eddy) -> Svg:
     """The plan that an engine runs, as SVG: boxes for streams and what is kept of their joins, lines for what flows."""
     return drawn(picture_of(engine, engine.statistics()), engine.plan)
 
 
-def drawn(picture: Picture, plan: str) -> str:
+def drawn(picture: Picture, plan: str) -> Svg:
     """A picture as SVG. Each node lies above all that flows into it."""
     levels = _levels(picture)
     rows: list[list[Node]] = [[] for _ in range(max(levels.values()) + 1)]
@@ -26,7 +35,7 @@ def drawn(picture: Picture, plan: str) -> str:
     places = _places(picture, rows, width, height)
     lines = [_line(places[a.source], places[a.target], a.rows) for a in picture.arrows.values()]
     boxes = [_box(node, *places[node.id]) for node in picture.nodes.values()]
-    return (
+    return Svg(
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
         f'role="img" font-family="sans-serif" text-anchor="middle"><title>{escape(plan)}</title>'
         f"{''.join(lines)}{''.join(boxes)}</svg>"
@@ -76,7 +85,7 @@ def _box(node: Node, x: float, y: float) -> str:
     dashes = "" if node.kept else ' stroke-dasharray="4 3"'
     what = "" if node.kind == "results" else f"{node.live:,} live" if node.kept else "not kept"
     if node.holes:
-        what += f", {node.holes:,} holes"
+        what += f", {node.holes:,} hole{'' if node.holes == 1 else 's'}"
     return (
         f'<rect x="{x - WIDE / 2:.1f}" y="{y - HIGH / 2:.1f}" width="{WIDE}" height="{HIGH}" '
         f'rx="{14 if node.kind == "stream" else 6}" fill="#eef2f6" stroke="{edge}"{dashes}/>'

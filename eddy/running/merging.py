@@ -32,7 +32,7 @@ class Merge:
     over: bool = False
     """Whether all rows were pushed, and the engine is closed."""
     ending: Callable[[], object] = lambda: None
-    """Is called when all rows were pushed, and the engine is about to be closed."""
+    """Is called when all rows were pushed and flushed, and the engine is about to be closed."""
 
     def results(self) -> Iterator[Result]:
         """The results of each push, and now and then one of no rows while there is nothing to push."""
@@ -41,10 +41,11 @@ class Merge:
                 if feed.pull():
                     yield self.engine.push(feed.name, feed.take(feed.count))
         yield from self._rows([feed for feed in self.feeds if not feed.static])
+        flushed = self.engine.flush()
         self.ending()
         last = self.engine.close()
         self.over = True
-        yield last
+        yield last.concat([flushed, last]) if len(flushed) else last
 
     def _rows(self, feeds: list[Feed]) -> Iterator[Result]:
         raise NotImplementedError

@@ -50,11 +50,12 @@ class Showing:
     stays: bool = False
     """Whether the page is answered when the run is over: then whoever runs it closes it."""
 
-    def begin(self, engine: Eddy, sources: Mapping[str, Any]) -> None:
-        """The engine is there."""
+    def begin(self, engine: Eddy, sources: Mapping[str, Any], began: float) -> None:
+        """The engine is there. ``began``: when the run began, by the monotonic clock."""
         if self.asked.port is None and self.asked.report is None and self.folder is None:
             return
-        recorder = Recorder(engine, "eddy run", {name: str(source) for name, source in sources.items()})
+        named = {name: str(source) for name, source in sources.items()}
+        recorder = Recorder(engine, "eddy run", named, began=began)
         recorder.read()
         self.page = Watching(recorder, self.asked.port)
 

@@ -28,7 +28,21 @@ def test_stretches_are_merged_and_sums_stay(events, most):
     ends = [point.until for point in points]
     assert ends == sorted(ends) and (not ends or ends[-1] == at)
     columns = history.columns()
-    assert {len(values) for values in columns.values()} == {len(points)}
+    assert {len(values) for values in columns.values()} == {len(points) + bool(points)}
+    assert all(values[:1] == values[1:2] for name, values in columns.items() if name != "t")
+
+
+def test_one_stretch_is_a_line_and_a_short_one_is_added_to_its_neighbour():
+    """A history begins where its first stretch does; what is too short for a rate of its own counts with what was
+    before it."""
+    history = History()
+    history.lengthen(Point(2.0, 2.0, 100, 10, 4, 0.5, 7))
+    assert history.columns() == {
+        "t": [0.0, 2.0], "events": [50.0, 50.0], "results": [5.0, 5.0], "latency": [125.0, 125.0], "bytes": [7, 7],
+    }  # fmt: skip
+    history.lengthen(Point(2.5, 0.5, 0, 0, 0, 0.0, 9))
+    assert history.columns()["t"] == [0.0, 2.5] and history.columns()["events"] == [40.0, 40.0]
+    assert history.columns()["bytes"] == [9, 9]
 
 
 def test_points_are_as_long_as_each_other():

@@ -1,48 +1,17 @@
-"""The page in a real browser: live, from a file, by keyboard, on a narrow screen, and with names that mean harm."""
+"""The page in a real browser: live, from a file, by keyboard and pointer, and with names that mean harm."""
 
 from __future__ import annotations
 
-import itertools
 import json
-import time
 import urllib.error
 import urllib.request
 
-import numpy as np
 import pytest
 
 import eddy
-from tests.page.browser import browser, console
-
-HARM = "</script><img src=x onerror=\"document.title='harm'\">"
-
-
-def engine(names="ABC", plan="(A B) C", **options):
-    streams = {name: eddy.Stream({"ts": "int64", "k": "int64"}, window=eddy.Range(400)) for name in names}
-    where = [f"{one}.k = {other}.k" for one, other in itertools.pairwise(names)]
-    return eddy.Eddy(eddy.Query(streams, where), plan=plan, **options)
-
-
-def push(of, count=500, start=0):
-    ts = np.arange(start, start + count)
-    of.push_all({name: {"ts": ts, "k": ts % 50} for name in of.query.names})
-
-
-def wait(until, what, seconds=20):
-    limit = time.monotonic() + seconds
-    while not until():
-        assert time.monotonic() < limit, what
-        time.sleep(0.05)
-
-
-@pytest.fixture(scope="module")
-def chrome(tmp_path_factory):
-    with browser(tmp_path_factory.mktemp("profile")) as found:
-        yield found
-
-
-def text(chrome, name):
-    return chrome.execute_script("return document.getElementById(arguments[0]).textContent", name)
+from eddy.page.html import write
+from tests.page.browser import console
+from tests.page.pages import HARM, decided, engine, push, text, wait
 
 
 def test_a_live_page_shows_a_plan_change_and_why(chrome):
@@ -61,7 +30,8 @@ def test_a_live_page_shows_a_plan_change_and_why(chrome):
         wait(lambda: "A (B C)" in text(chrome, "plan-text"), "the new plan does not come")
         wait(lambda: "B C" in text(chrome, "picture"), "the picture stays")
         assert "A B" not in text(chrome, "picture").replace("A (B", "")
-        assert "1,000" in text(chrome, "streams") or "1,000" in text(chrome, "numbers")
+        wait(lambda: "3,000" in text(chrome, "numbers"), "the rows behind it do not come")
+        assert text(chrome, "streams").count("1,000") == 3
     assert console(chrome) == []
 
 
@@ -113,51 +83,29 @@ def test_holes_and_what_is_completed_are_shown(chrome, tmp_path):
     chrome.get(f"file://{path}")
     told = [cell.text for cell in chrome.find_elements("css selector", "#stairs td, #stairs tbody th")]
     assert (
-        told[0] == stair.name and told[1] == f"{stair.live:,}" and told[3] == f"{int(100 * stair.fraction)} %"
+        told[0] == stair.name and told[1] == f"{stair.live:,}" and told[3] == f"{100 * stair.fraction:.0f} %"
     )
     assert told[4:] == ["1", f"{stair.holes:,}", "0"]
     assert "B C" in text(chrome, "fans") and "A B" not in text(chrome, "fans")
     assert console(chrome) == []
 
 
-def decided(tmp_path):
-    """The report of an engine whose policy has changed the plan."""
-    from policies import Auto
-
-    made = engine("ABCD", "((A B) C) D", routing=Auto(every=2048))
-    random = np.random.default_rng(1)
-    with made.watch() as page:
-        for start in range(0, 60_000, 2_000):
-            ts = np.arange(start, start + 2_000)
-            keys = {"A": 3, "B": 3, "C": 400, "D": 400}
-            made.push_all(
-                {
-                    n: {"ts": ts, "k": random.integers(0, most, 2_000) * (1 if most < 9 else 7)}
-                    for n, most in keys.items()
-                }
-            )
-            page.recorder.read()
-            if made.decisions:
-                break
-        assert made.decisions, "the policy has decided nothing"
-        push(made, 200, 70_000)
-        return made, page.report(tmp_path / "run.html")
-
-
 def test_a_report_opens_from_a_file_and_tells_the_reason_of_a_change(chrome, tmp_path):
-    """Without a network: a change is chosen by keyboard, and what was believed, other plans and the gain are told."""
-    made, path = decided(tmp_path)
+    """Without a network: an older change is chosen by keyboard, and what was believed, other plans and the gain are
+    told."""
+    made, path = decided(tmp_path / "run.html")
     chrome.get(f"file://{path}")
-    first = made.decisions[0]
-    button = chrome.find_element("css selector", "#changes button")
-    button.send_keys(" ")
-    wait(lambda: first.plan in text(chrome, "changes"), "the change is not listed")
+    first, newest = made.decisions[0], text(chrome, "reason")
+    buttons = chrome.find_elements("css selector", "#changes button")
+    assert len(buttons) == len(made.decisions) and buttons[0].get_attribute("aria-pressed") == "true"
+    buttons[-1].send_keys(" ")
     told = text(chrome, "reason")
+    assert told != newest and f"after {first.events:,} rows" in told
     assert first.reason in told and "(chosen)" in told and "(former)" in told
     assert all(other.plan in told for other in first.alternatives) and first.alternatives
-    assert chrome.find_element("css selector", '#changes button[aria-pressed="true"]')
+    pressed = [button.get_attribute("aria-pressed") for button in buttons]
+    assert pressed == ["false"] * (len(buttons) - 1) + ["true"]
     assert len(chrome.find_elements("css selector", "#charts canvas")) == 4
-    chrome.execute_script("document.querySelector('#charts .u-over').click()")
     assert console(chrome) == []
     requested = [
         json.loads(entry["message"])["message"]["params"]["request"]["url"]
@@ -165,6 +113,33 @@ def test_a_report_opens_from_a_file_and_tells_the_reason_of_a_change(chrome, tmp
         if '"Network.requestWillBeSent"' in entry["message"]
     ]
     assert all(url.startswith(("file://", "data:", "http://127.0.0.1", "chrome")) for url in requested)
+
+
+def test_a_click_near_a_line_of_a_chart_tells_of_that_change(chrome, tmp_path):
+    """By pointer, in any of the charts: of the change whose line is nearest."""
+    from selenium.webdriver.common.action_chains import ActionChains
+
+    made = engine()
+    with made.watch() as page:
+        told = page.recorder.told()
+    times = [0.0, 10.0, 20.0]
+    told["series"] = dict.fromkeys(told["series"], times)
+    plain = dict.fromkeys(("cost", "gain", "before", "after", "migration", "thinking", "reckoned"))
+    told["changes"] = [
+        plain | {"t": at, "events": 10 * int(at), "former": "A", "plan": f"plan {at}", "outcome": "changed"}
+        | {"reason": f"the reason at {at}", "alternatives": []}
+        for at in (5.0, 15.0)
+    ]  # fmt: skip
+    chrome.get(f"file://{write(tmp_path / 'run.html', told)}")
+    assert "the reason at 15" in text(chrome, "reason")
+    for chart in (0, 3):
+        over = chrome.find_elements("css selector", "#charts .u-over")[chart]
+        chrome.execute_script("arguments[0].scrollIntoView({block: 'center'})", over)
+        for part, at in ((0.3, "5"), (0.7, "15")):
+            aside = int((part - 0.5) * over.size["width"])
+            ActionChains(chrome).move_to_element_with_offset(over, aside, 0).click().perform()
+            assert f"the reason at {at}" in text(chrome, "reason"), (chart, part)
+    assert console(chrome) == []
 
 
 def test_names_that_mean_harm_do_nothing(chrome, tmp_path):
@@ -189,31 +164,12 @@ def test_names_that_mean_harm_do_nothing(chrome, tmp_path):
             "alternatives": [],
         }
     ]
-    from eddy.page.html import write
-
     chrome.get(f"file://{write(tmp_path / 'harm.html', told)}")
     assert HARM in text(chrome, "title") and HARM in text(chrome, "reason") and HARM in text(chrome, "query")
     assert HARM in text(chrome, "streams")
     assert not chrome.find_elements("css selector", "img")
     assert chrome.title != "harm"
     assert console(chrome) == []
-
-
-@pytest.mark.parametrize("width", [1280, 400])
-def test_nothing_is_wider_than_the_screen(chrome, tmp_path, width):
-    """On a desk and on a telephone: tables and the picture scroll within their own boxes."""
-    made = engine("ABCDE", "(((A B) C) D) E")
-    push(made, 300)
-    with made.watch() as page:
-        path = page.report(tmp_path / "run.html")
-    chrome.get(f"file://{path}")
-    chrome.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride",
-        {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500},
-    )
-    wide = chrome.execute_script("return document.documentElement.scrollWidth")
-    chrome.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-    assert wide <= width
 
 
 def test_only_this_machine_is_answered(tmp_path):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
+import random
 import re
 import signal
 import subprocess
@@ -11,13 +13,19 @@ import sys
 import time
 import urllib.request
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from attrs import evolve
 
 import eddy
+from eddy.page.changes import others_of
 from eddy.page.recorder import Recorder
 from eddy.running.showing import HISTORY
+from eddy.steering.decisions import Decision
 from policies import Routing
+from policies.graph import Graph
+from policies.optimizer.rivals import Rival
 
 ROOT = Path(__file__).parents[2]
 EDDY = [sys.executable, "-c", "import sys; from eddy.cli import main; sys.exit(main())"]
@@ -45,6 +53,59 @@ def test_a_report_is_written_at_the_end(tmp_path):
     assert {s["name"]: s["rows"] for s in run["now"]["streams"]} == outcome.rows
     assert {s["name"]: s["bad"] for s in run["now"]["streams"]} == outcome.bad == {"a": 1, "b": 1}
     assert "a.csv" in run["query"] and "key a.k = b.k" in run["query"]
+
+
+def test_the_report_of_a_run_counts_what_came_out_of_order(tmp_path):
+    """Rows that waited until the end are in it: those of each stream, those that flowed, the average of the whole run,
+    which began when files were looked through."""
+    random.seed(4)
+    for name in "ab":
+        times = [10 * i + random.randrange(400) for i in range(500)]
+        (tmp_path / f"{name}.csv").write_text(
+            "ts,k\n" + "".join(f"{at},{at % 7}\n" for at in times) + "nonsense\n"
+        )
+    sources = {name: str(tmp_path / f"{name}.csv") for name in "ab"}
+    outcome = eddy.run(QUERY, sources, tmp_path / "out.csv", report=tmp_path / "run.html", batch=64)
+    run = shown(tmp_path / "run.html")
+    now, streams = run["now"], run["now"]["streams"]
+    assert {s["name"]: s["rows"] for s in streams} == outcome.rows == {"a": 500, "b": 500}
+    assert {s["name"]: s["bad"] for s in streams} == outcome.bad == {"a": 1, "b": 1}
+    assert now["events"] == 1000 and now["results"] == outcome.results
+    assert [s["waiting"] for s in streams] == [0, 0]
+    assert sum(arrow["rows"] for arrow in now["picture"]["arrows"]) == outcome.results
+    assert 0.8 * outcome.seconds <= now["t"] <= outcome.seconds
+    assert now["average"] == pytest.approx(1000 / now["t"])
+    assert sum(s["average"] for s in streams) == pytest.approx(now["average"])
+    series = run["series"]
+    assert series["t"][0] == 0 and len(series["t"]) > 1 and 0 not in series["events"]
+    spans = [end - start for start, end in itertools.pairwise(series["t"])]
+    rows = sum(rate * span for rate, span in zip(series["events"][1:], spans, strict=True))
+    assert rows == pytest.approx(1000, rel=0.01)
+
+
+def test_a_report_does_not_say_that_nothing_flows_because_it_was_asked_for(tmp_path):
+    """A reading between two pushes makes no stretch without rows; one that comes soon counts with the one before."""
+    now = [0.0]
+    engine = eddy.Eddy(
+        eddy.Query({n: eddy.Stream({"k": "int64"}, window=eddy.Rows(9)) for n in "AB"}, "A.k = B.k")
+    )
+    recorder = Recorder(engine, clock=lambda: now[0])
+    recorder.read()
+    for now[0] in (1.0, 2.0):
+        engine.push("A", {"k": [1] * 100})
+        assert recorder.read()
+    now[0] = 2.1
+    recorder.read(now=True)
+    assert recorder.told()["series"]["events"] == [100.0] * 3 and recorder.told()["series"]["t"][-1] == 2.0
+    engine.push("A", {"k": [1] * 50})
+    now[0] = 2.2
+    recorder.read(now=True)
+    assert recorder.told()["series"]["t"] == [0.0, 1.0, 2.2]
+    assert recorder.told()["series"]["events"][-1] == pytest.approx(150 / 1.2, rel=0.01)
+    now[0] = 3.2
+    assert recorder.read() and recorder.told()["series"]["events"][-1] == 0  # nobody has asked: so it is
+    assert recorder.told()["now"]["average"] == pytest.approx(250 / 3.2)
+    assert recorder.told()["query"].startswith("stream A\n")  # it has no source that anybody knows
 
 
 def test_a_live_page_is_answered_while_the_run_goes_on(tmp_path):
@@ -105,6 +166,19 @@ def test_a_history_that_cannot_be_written_is_told_of(tmp_path):
     (tmp_path / "progress" / f"{HISTORY}.tmp").mkdir(parents=True)
     with pytest.raises(eddy.EddyError, match=f"cannot write .*{HISTORY}"):
         eddy.run(QUERY, files(tmp_path), tmp_path / "out.csv", checkpoint=tmp_path / "progress")
+
+
+def test_the_former_plan_is_not_among_the_others():
+    """However its sides are written: it is told of as the former one, with what it was believed to cost."""
+    graph = Graph(tuple("ABCD"), (frozenset("AB"), frozenset("BC"), frozenset("CD")))
+    plans = ("(D C) (A B)", "(B A) (C D)", "A (B (C D))", "((A B) C) D")
+    rivals = SimpleNamespace(
+        plans=tuple(Rival(plan, 1e-6) for plan in plans), estimate=SimpleNamespace(graph=graph)
+    )
+    decision = Decision(9, "(A B) (C D)", "((B C) A) D", "changed", "", 2e-6, 1e-6, 0.0, None, rivals=rivals)
+    assert others_of(decision) == [["A (B (C D))", 1e-6], ["((A B) C) D", 1e-6]]
+    unknown = evolve(decision, believed_cost=None)
+    assert [plan for plan, _ in others_of(unknown)] == list(plans)
 
 
 class Turning(Routing):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
+from html.parser import HTMLParser
 
 import pytest
 
 import eddy
+from policies import Choice, Routing
 
 HARM = "<b>&"
 
@@ -29,6 +31,79 @@ def test_a_plan_is_drawn_with_what_it_keeps(plan):
     assert ("not kept" in texts) == (":" in plan)
     assert len(list(tree.iter("{http://www.w3.org/2000/svg}line"))) >= 4
     assert engine.plan_svg() in engine._repr_html_()
+
+
+def mime(value):
+    """What a notebook shows of a value, as IPython finds it: by methods of its class that return something."""
+    kinds = {"text/html": "_repr_html_", "image/svg+xml": "_repr_svg_"}
+    found = {kind: getattr(value, method)() for kind, method in kinds.items() if hasattr(type(value), method)}
+    return {kind: told for kind, told in found.items() if told is not None}
+
+
+class Markup(HTMLParser):
+    """Whether every element that is opened is closed, in order; its elements, and its text."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.seen, self.words = [], [], []
+        self.feed(text)
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, tag, attributes):
+        self.seen.append(tag)
+        self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.seen.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+
+class Hostile(Routing):
+    """Its reason is markup."""
+
+    period = 1
+
+    def choose(self, view):
+        return Choice("A (B C)", HARM)
+
+
+def test_all_that_a_notebook_shows_is_markup_in_which_values_are_text():
+    """A query, an engine, results, statistics, decisions and plans, as Jupyter asks for them."""
+    streams = {
+        name: eddy.Stream({"ts": "int64", "k": "int64", HARM: "string"}, window=eddy.Rows(9))
+        for name in "ABC"
+    }
+    engine = eddy.Eddy(eddy.Query(streams, ["A.k = B.k", "B.k = C.k"]), "(A B) C", routing=Hostile())
+    result = engine.push_all({name: {"ts": [1, 2], "k": [1, 2], HARM: [HARM, "x"]} for name in "ABC"})
+    result = eddy.Result.concat([result, engine.push("A", {"ts": [3], "k": [1], HARM: [HARM]})])
+    (decision,) = engine.decisions
+    plan = engine.plan_svg()
+    shown = (engine.query, result, engine.statistics(), decision, engine)
+    for value in shown:
+        (told,) = (mime(value)["text/html"],)
+        markup = Markup(told)
+        assert "table" in markup.seen and "b" not in markup.seen
+        if value in (result, decision):
+            assert any(HARM in word for word in markup.words)
+    assert isinstance(plan, str) and mime(plan) == {"image/svg+xml": plan}
+    assert type(mime(plan)["image/svg+xml"]) is str and ElementTree.fromstring(plan).tag.endswith("svg")
+
+
+def test_one_hole_is_a_hole():
+    """Numbers and words agree."""
+    engine = made("(A B) C")
+    engine.push_all({name: {"ts": [1, 2], "k": [1, 2], "s": ["x", "y"]} for name in "ABC"})
+    engine.migrate("A (B C)")
+    engine.push("B", {"ts": [3], "k": [1], "s": ["x"]})
+    (stair,) = engine.statistics().stairs
+    assert stair.holes == 1
+    assert "1 hole<" in engine.plan_svg() and "1 known hole<" in engine.statistics()._repr_html_()
 
 
 def test_the_picture_of_a_difference_and_of_an_outer_join():

@@ -42,9 +42,13 @@
     }
     return `${(number * 1e9).toPrecision(3)} ns`;
   };
+  const several = (number, what) => `${many(number)} ${what}${number === 1 ? "" : "s"}`;
   const clock = (t) => (t < 60 ? `${t.toFixed(1)} s` : `${Math.floor(t / 60)} min ${Math.floor(t % 60)} s`);
 
   // -- the head -------------------------------------------------------------------------------------------------------
+
+  // Of the whole run, where there is no last stretch that tells how fast it goes now.
+  const overall = (of) => ((run.ended || !run.live) && of.average !== undefined ? of.average : null);
 
   function head() {
     const now = run.now;
@@ -55,9 +59,11 @@
     if (run.ended) status.textContent = `${run.ended}, after ${clock(now.t || 0)}; began ${began} UTC`;
     else status.textContent = `${run.live ? "live" : "as it was"}, ${clock(now.t || 0)}`;
     status.className = run.live && !run.ended ? "live" : "";
-    const rates = run.series.events;
+    const rates = run.series.events, average = overall(now);
     const numbers = [
-      ["rows", many(now.events)], ["rows a second", short(rates[rates.length - 1])], ["results", many(now.results)],
+      ["rows", many(now.events)],
+      average === null ? ["rows a second", short(rates[rates.length - 1])] : ["rows a second, on average", short(average)],
+      ["results", many(now.results)],
       ["plan changes", many(now.changes)], ["memory", bytes(now.bytes || 0)],
     ];
     byId("numbers").replaceChildren(...numbers.map(([name, value]) => {
@@ -100,8 +106,9 @@
     const left = Math.min(...across) - 8, width = Math.max(Math.max(...across) + 8 - left, 300);
     svg.setAttribute("viewBox", `${left} 0 ${width} ${Math.max(graph.graph().height, 80)}`);
     svg.setAttribute("width", width);
+    svg.style.minWidth = `${Math.round(0.92 * width)}px`; // it scrolls rather than be too small to read
     svg.setAttribute("aria-label", `Plan ${run.now.plan}: ` + picture.nodes.map(
-      (node) => `${node.label}, ${many(node.live)} live${node.holes ? `, ${many(node.holes)} holes` : ""}`).join("; "));
+      (node) => `${node.label}, ${many(node.live)} live${node.holes ? `, ${several(node.holes, "hole")}` : ""}`).join("; "));
     const amounts = flows(picture), most = Math.max(1e-9, ...amounts.values());
     const paths = picture.arrows.map((arrow) => {
       const { points } = graph.edge(arrow.from, arrow.to), amount = amounts.get(arrow);
@@ -123,7 +130,10 @@
       return box;
     });
     for (const id of [...boxes.keys()]) if (!graph.hasNode(id)) boxes.delete(id);
-    svg.replaceChildren(...paths, ...shown);
+    const [arrows, nodes] = svg.children.length ? svg.children : [0, 1].map(() => svg.appendChild(draw("g")));
+    arrows.replaceChildren(...paths);
+    for (const box of [...nodes.children]) if (!shown.includes(box)) box.remove();
+    for (const box of shown) if (box.parentNode !== nodes) nodes.append(box); // one that is taken out does not move
   }
 
   function inside(node) {
@@ -136,7 +146,7 @@
     what.textContent = cut(parts.join(" · "), 26);
     const title = draw("title");
     title.textContent = `${node.label}: ${many(node.live)} live, ${bytes(node.bytes)}, ` +
-      (node.filled < 1 || node.holes ? `${Math.round(100 * node.filled)} % completed, ${many(node.holes)} known holes` : "complete");
+      (node.filled < 1 || node.holes ? `${Math.round(100 * node.filled)} % completed, ${several(node.holes, "known hole")}` : "complete");
     const made = [title, draw("rect", { width: WIDE, height: HIGH, rx: 6 }), name, what];
     if (node.filled < 1) made.push(draw("rect", { class: "hole", y: HIGH - 4, height: 4, width: WIDE * (1 - node.filled) }));
     return made;
@@ -197,6 +207,8 @@
     if (held !== null) [...list.querySelectorAll("button")].find((b) => b.dataset.at === held)?.focus();
   }
 
+  const FIRST = 0.3; // how long the bar of the cheapest plan is
+
   function reason() {
     const change = current(), place = byId("reason");
     if (same("reason", change)) return;
@@ -221,17 +233,18 @@
     if (change.alternatives.length) {
       const all = [[`${change.plan} (chosen)`, change.reckoned], ...change.alternatives, [`${change.former} (former)`, change.cost]];
       const known = all.filter(([, cost]) => cost !== null).sort((one, other) => one[1] - other[1]);
-      const size = (cost) => Math.log10(Math.max(cost, 1e-12) / Math.max(known[0][1], 1e-12)) + 0.3; // ten times: one more
+      const size = (cost) => Math.log10(Math.max(cost, 1e-12) / Math.max(known[0][1], 1e-12)) + FIRST; // ten times: one more
       const top = size(known[known.length - 1][1]), bars = make("ol", null, "bars");
       for (const [text, cost] of known) {
-        const line = make("li"), meter = make("meter");
-        meter.max = top;
-        meter.value = size(cost);
-        meter.setAttribute("aria-hidden", "true");
-        line.append(meter, make("span", `${text}: ${seconds(cost)} a row`));
+        const line = make("li"), bar = make("span", null, "bar");
+        bar.style.width = `${100 * size(cost) / top}%`;
+        bar.style.setProperty("--first", `${100 * FIRST / size(cost)}%`);
+        bar.style.setProperty("--step", `${100 / size(cost)}%`);
+        bar.setAttribute("aria-hidden", "true");
+        line.append(make("span", `${text}: ${seconds(cost)} a row`), bar);
         bars.append(line);
       }
-      parts.push(make("p", "What each plan was reckoned to cost:", "hint"), bars);
+      parts.push(make("p", "What each plan was reckoned to cost; one step longer: ten times the cost.", "hint"), bars);
     }
     place.replaceChildren(...parts);
   }
@@ -244,6 +257,8 @@
     ["events", "Rows a second", "--blue", short], ["results", "Results a second", "--green", short],
     ["latency", "Milliseconds a batch", "--violet", short], ["bytes", "Memory", "--red", bytes],
   ];
+
+  const POWERS = Array.from({ length: 50 }, (_, i) => 2 ** i); // memory is told of in these
 
   const carriedOut = () => run.changes.filter((one) => one.outcome === "changed" && one.t !== null);
 
@@ -272,8 +287,9 @@
       width: Math.max(place.clientWidth, 240), height: 180, cursor: { sync: { key: "eddy" }, drag: { x: true, y: false } },
       scales: { x: { time: false }, y: { range: (_, low, high) => [0, high > 0 ? high * 1.05 : 1] } },
       axes: [
-        { ...axis(), values: (_, at) => at.map((t) => (t < 60 ? `${t} s` : `${(t / 60).toFixed(1)} min`)) },
-        { ...axis(), size: 70, values: (_, at) => at.map(shown) },
+        { ...axis(), size: 34, values: (_, at) => at.map((t) => (t < 60 ? `${t} s` : `${(t / 60).toFixed(1)} min`)) },
+        { ...axis(), size: 70, ...(shown === bytes ? { incrs: POWERS } : {}),
+          values: (_, at) => at.map((value) => shown(value).replace(/\.0+(?= )/, "")) },
       ],
       series: [{ label: "at", value: (_, t) => (t === null ? "" : clock(t)) },
         { label: name, stroke: color(hue), width: 1.5, fill: color(hue) + "22", value: (_, v) => (v === null ? "" : shown(v)) },
@@ -335,14 +351,14 @@
       (run.now.streams || []).map((s) => {
         const stream = declared.get(s.name) || {};
         const window = stream.derived ? `${stream.window}, by predicates` : stream.window;
-        return [s.name, many(s.rows), short(s.rate), many(s.live), window, s.newest, s.watermark, s.lag,
+        return [s.name, many(s.rows), short(overall(s) ?? s.rate), many(s.live), window, s.newest, s.watermark, s.lag,
           many(s.waiting), many(s.late), many(s.refused), many(s.bad || 0)];
       }));
     const stairs = run.now.stairs || [];
     byId("stairs-section").hidden = !stairs.length;
     table("stairs", ["STAIR", "live", "memory", "completed", "keys filled", "holes known", "waiting"],
       stairs.map((s) => [s.name + (s.former ? " (of the former plan)" : ""), many(s.live), bytes(s.bytes),
-        `${Math.floor(100 * s.filled)} %`, many(s.keys), many(s.holes), many(s.waiting)]));
+        `${Math.round(100 * s.filled)} %`, many(s.keys), many(s.holes), many(s.waiting)]));
     table("fans", ["entries of", "probe", "probes", "matches", "partners each, counted", "sampled now"],
       (run.now.fans || []).map((f) => [f.source, f.target, many(f.probes), many(f.matches), f.counted.toPrecision(3),
         f.sampled === null ? "" : f.sampled.toPrecision(3)]));
