@@ -7,16 +7,17 @@ import os
 import time
 from collections.abc import Iterator, Mapping
 from typing import Any
+from urllib.parse import quote
 
 import pyarrow as pa
 from attrs import define, field
 
-from eddy.engine.eddy import Eddy
 from eddy.errors import EddyError
 from eddy.log.events import RUN
 from eddy.query.query import Query
-from eddy.results.result import SIGN, Result
+from eddy.results.result import Result
 from eddy.running import disorder
+from eddy.running.alone import Alone
 from eddy.running.checkpoints import Checkpoints, Manifest, check_sinks
 from eddy.running.commits import Commit, Commits
 from eddy.running.feeds import Feed
@@ -26,6 +27,7 @@ from eddy.running.meter import Meter
 from eddy.running.options import Options
 from eddy.running.outcome import Outcome
 from eddy.running.pacing import resumed
+from eddy.running.several import Several
 from eddy.running.showing import Showing
 from eddy.running.sizing import MOST, Sizing
 from eddy.running.telling import Teller
@@ -47,6 +49,9 @@ class Loop:
     changes: int = 0
     """Changes of plan before a restart."""
     began: float = field(factory=time.monotonic)
+    several: Several | None = None
+    """Several queries, whose streams are those of ``query``."""
+    runs: Alone | Several = field(init=False)
     meter: Meter = field(init=False)
     showing: Showing = field(init=False)
     _feeds: list[Feed] = field(init=False, factory=list)
@@ -64,6 +69,10 @@ class Loop:
     @showing.default
     def _to_be_shown(self) -> Showing:
         return Showing(self.options.shows, None if self.checkpoints is None else self.checkpoints.folder)
+
+    @runs.default
+    def _what_runs(self) -> Alone | Several:
+        return self.several or Alone(self.query, bool(self.options.engine.get("retractions")))
 
     def stop(self) -> None:
         """End soon: what was pushed is written, and committed where there are checkpoints."""
@@ -89,17 +98,17 @@ class Loop:
         if self.checkpoints is not None:
             self.options = self.options.with_queues()
         options = self.options
-        commits = Commits(self.query, options, self.checkpoints, self._state, self._committed)
-        manifest = None if self.checkpoints is None else self.checkpoints.newest(self.query)
+        commits = Commits(self.runs.asked, options, self.checkpoints, self._state, self._committed)
+        manifest = None if self.checkpoints is None else self.checkpoints.newest(self.runs.asked)
         if manifest is not None:
             check_sinks(manifest, {what: str(sink) for what, sink in options.sinks.items()})
         opened: list[Sink] = []
         try:
+            schemas = self.runs.schemas()
             for what, sink in options.sinks.items():
-                schema = self.schema() if what == "results" else SCHEMA
                 if self.checkpoints is not None:
-                    sink.keep_in(os.path.join(self.checkpoints.folder, what))
-                sink.open(schema, None if manifest is None else manifest.tokens[what])
+                    sink.keep_in(os.path.join(self.checkpoints.folder, quote(what, " ")))
+                sink.open(schemas.get(what, SCHEMA), None if manifest is None else manifest.tokens[what])
                 opened.append(sink)
             if manifest is not None and manifest.finished:
                 return self._finished(manifest)
@@ -140,9 +149,10 @@ class Loop:
             self._ended, results = "limit", iter(())
         for result in results:
             if self.options.limit is not None and self.results + len(result) >= self.options.limit:
-                result = next(result.pieces(self.options.limit - self.results))
+                result = next(iter(result.pieces(self.options.limit - self.results)))
                 self._ended, self.stopping = "limit", True
             self.results += len(result)
+            self.runs.count(result)
             self._take_late()
             self._over = merge.over
             yield result
@@ -155,16 +165,6 @@ class Loop:
         teller.tell(self.results, 0 if self.checkpoints is None else self.checkpoints.number, ended=True)
         self.meter.finish()
         self.showing.end(self._ended, self.options.bad.counts, self._over)
-
-    def schema(self) -> pa.Schema:
-        """The columns of results; a sign at the end, where results are withdrawn."""
-        fields = [pa.field(name, kind.arrow) for name, kind in self.query.outputs]
-        return pa.schema([*fields, pa.field(SIGN, pa.int8())] if self.signed else fields)
-
-    @property
-    def signed(self) -> bool:
-        """Whether results are withdrawn as well as given."""
-        return self.query.signed or bool(self.options.engine.get("retractions"))
 
     def _begin(self, manifest: Manifest | None) -> None:
         """Make the engine, or load it, and go to where each source was."""
@@ -186,20 +186,21 @@ class Loop:
             self.results, self.changes = manifest.counts["results"], 0
             options.bad.counts, options.late.counts = manifest.counts["bad"], manifest.counts["late"]
             self.lateness = manifest.counts["lateness"]
+            self.runs.counts.update(manifest.counts.get("queries", {}))
             if "lateness" in given:
                 self.lateness, _ = self._lateness(given["lateness"], narrow)
             self._feeds = self._fed(resumed(query, narrow, manifest.positions))
             for feed in self._feeds:
                 feed.go_to(manifest.positions[feed.name])
             late: dict[str, Any] = {} if self.lateness is None else {"late": options.late.way}
-            self._engine = Eddy.load(self.checkpoints.engine_file(manifest.number), query, **given, **late)
+            self._engine = self.runs.engine({**given, **late}, self.checkpoints.engine_file(manifest.number))
             return
         self.lateness, narrow = self._lateness(given.pop("lateness", None), narrow)
         self._feeds = self._fed(narrow)
         order: dict[str, Any] = (
             {} if self.lateness is None else {"lateness": self.lateness, "late": options.late.way}
         )
-        self._engine = Eddy(query, **given, **order)
+        self._engine = self.runs.engine({**given, **order})
 
     def _fed(self, sources: Mapping[str, Source]) -> list[Feed]:
         bad, sizing = self.options.bad, self.meter.sizing
@@ -228,8 +229,7 @@ class Loop:
         return (Sorted if self.query.timed else InTurns)(self._engine, self._feeds)
 
     def _write(self, result: Result) -> None:
-        if len(result):
-            self.options.sink.write(result.to_arrow(sign=self.signed))
+        self.runs.write(result, self.options.results)
         self.given()
 
     def given(self) -> None:
@@ -249,6 +249,7 @@ class Loop:
         if not self.checkpoints.follow(self._engine, ahead=False):
             result = self._engine.settle()
             self.results += len(result)
+            self.runs.count(result)
             self._write(result)
 
     def _state(self) -> dict[str, Any]:
@@ -260,6 +261,7 @@ class Loop:
                 "bad": self.options.bad.counts,
                 "late": self.late_counts(),
                 "lateness": self.lateness,
+                "queries": self.runs.counts,
             },
             "sinks": {what: str(sink) for what, sink in self.options.sinks.items()},
         }
@@ -298,6 +300,7 @@ class Loop:
             checkpoints=manifest.number,
             seconds=0.0,
             ended="end",
+            counts=counts.get("queries", {}),
         )
 
     def late_counts(self) -> dict[str, int]:
@@ -319,5 +322,11 @@ class Loop:
             checkpoints=0 if self.checkpoints is None else self.checkpoints.number,
             seconds=time.monotonic() - self.began,
             ended=self._ended,
-            collected=self.options.sink.to_arrow() if self.options.collects else None,  # type: ignore[attr-defined]
+            collected=self._collected() if self.options.collects else None,
+            counts=dict.fromkeys(self.several.queries if self.several else (), 0) | self.runs.counts,
         )
+
+    def _collected(self) -> dict[str, pa.Table]:
+        """The results that no sink takes."""
+        sinks: Mapping[str, Any] = self.options.results
+        return {what: sink.to_arrow() for what, sink in sinks.items()}
