@@ -86,6 +86,11 @@ class RecentResults:
         if len(pushes) >= RESULT_RINGS - 1:
             pushes[0].materialise()
 
+    def oldest(self, lows: list[int]) -> list[int]:
+        """The first rows that a push from these low-water rows on may ask for, or a result that is held."""
+        self.make_way()
+        return next((push.lows for push in self._pushes if push.held), lows)
+
     def begin(self, streams: Sequence[HeldStream], lows: list[int]) -> None:
         """A push begins; ``lows`` are the low-water rows until now. Payload that nobody can ask for is let go."""
         oldest = self.turn(lows)

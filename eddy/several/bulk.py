@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from eddy.results.result import Result
-from eddy.several.shares import Alike, CoreContents, Parts
+from eddy.several.shares import Alike, CoreContents, Parts, Places
 from eddy.values.types import Array
 
 
@@ -27,25 +27,26 @@ def _table(parts: Parts, alike: Alike, called: str, sign: bool) -> pa.Table:
         contents = share.changes if first.signed and share.changes is not None else share.new
         owners, here = _places(alike, contents)
         found = Result(contents.some_of(first, here)).to_arrow(sign)
-        owner = alike.slots.searchsorted(owners).astype(np.int32)
-        tables.append(
-            found.add_column(0, called, pa.DictionaryArray.from_arrays(pa.array(owner), alike.names))
-        )
+        owner = pa.array(owners.astype(np.int32))
+        tables.append(found.add_column(0, called, pa.DictionaryArray.from_arrays(owner, alike.names)))
     if not tables:
         none = parts.nothing(first).to_arrow(sign)
         nobody = pa.array([], pa.int32())
         tables = [none.add_column(0, called, pa.DictionaryArray.from_arrays(nobody, alike.names))]
-    whole = pa.concat_tables(tables)
     if len(tables) == 1:
-        return whole
+        return tables[0]
+    whole = pa.concat_tables(tables)
     owner = np.concatenate([np.asarray(chunk.indices) for chunk in whole.column(0).chunks])
     return whole.take(pa.array(owner.argsort(kind="stable")))
 
 
-def _places(alike: Alike, contents: CoreContents) -> tuple[Array, Array]:
-    """The query of each result, ascending, and its place."""
-    split = contents.split()
-    if split is not None and all(member.firsts is None for member in alike.members):
-        return split.of_all(alike.slots)
+def _places(alike: Alike, contents: CoreContents) -> tuple[Array, Places]:
+    """Which of the queries each result is of, ascending, and where it is."""
+    if alike.whole:
+        split = contents.split()
+        if split is not None:
+            return split.of_all(alike.slots)
+        if len(alike.members) == 1:
+            return np.zeros(contents.count, np.int64), slice(None)
     found = [np.arange(contents.count)[contents.places(member)] for member in alike.members]
-    return np.repeat(alike.slots, [len(some) for some in found]), np.concatenate(found)
+    return np.repeat(np.arange(len(found)), [len(some) for some in found]), np.concatenate(found)

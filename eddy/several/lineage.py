@@ -8,51 +8,9 @@ import numpy as np
 
 from eddy.query.expressions import Expression, Get
 from eddy.several.grouped_filters import GroupedFilters
+from eddy.several.lines import Lines
 from eddy.several.sets import Sets, Slots
-
-
-class Split:
-    """The results of a batch by query."""
-
-    def __init__(self, inverse: Slots, wanted_by: Sequence[Slots]) -> None:
-        """``inverse``: of what kind each result is; ``wanted_by``: the queries that want results of each kind."""
-        counts = np.bincount(inverse, minlength=len(wanted_by))
-        self._stops = np.cumsum(counts)
-        self._starts = self._stops - counts
-        self._order = inverse.argsort(kind="stable")
-        queries = np.concatenate([np.empty(0, np.int64), *wanted_by])
-        kinds = np.repeat(np.arange(len(wanted_by)), [len(some) for some in wanted_by])
-        by_query = queries.argsort(kind="stable")
-        self._queries, self._kinds = queries[by_query], kinds[by_query]
-
-    @property
-    def owners(self) -> Slots:
-        """The queries that have results."""
-        return np.unique(self._queries)
-
-    def of(self, query: int) -> Slots:
-        """The places of the results that are a query's, ascending."""
-        first, last = self._queries.searchsorted([query, query + 1]).tolist()
-        parts = [self._order[self._starts[k] : self._stops[k]] for k in self._kinds[first:last].tolist()]
-        if len(parts) == 1:
-            return parts[0]
-        return np.sort(np.concatenate([np.empty(0, np.int64), *parts]))
-
-    def of_all(self, queries: Slots) -> tuple[Slots, Slots]:
-        """Of some queries, ascending, the places of all results: the query of each, and the place."""
-        here = np.isin(self._queries, queries)
-        owners, kinds = self._queries[here], self._kinds[here]
-        starts, counts = self._starts[kinds], self._stops[kinds] - self._starts[kinds]
-        firsts = np.cumsum(counts) - counts
-        inside = np.arange(int(counts.sum())) - np.repeat(firsts, counts)
-        places = self._order[np.repeat(starts, counts) + inside]
-        owners = np.repeat(owners, counts)
-        order = np.lexsort((places, owners))
-        return owners[order], places[order]
-
-
-KNOWN = 1 << 20
-"""Queries in all sets together of those that want results, which are remembered."""
+from eddy.several.split import Split
 
 
 class Lineage:
@@ -66,8 +24,7 @@ class Lineage:
         self.sets = {name: Sets() for name in names}
         self._filters: dict[int, Mapping[str, Expression]] = {}
         self._grouped: dict[str, GroupedFilters] = {}
-        self._known: dict[tuple[int, ...], Slots] = {}
-        self._size = 0
+        self._lines = Lines([self.sets[name] for name in names])
 
     @property
     def columns(self) -> frozenset[tuple[str, str]]:
@@ -103,52 +60,19 @@ class Lineage:
 
     def split(self, numbers: Sequence[Slots]) -> Split:
         """The results whose rows have these sets, stream by stream, by query."""
-        if not len(numbers[0]):
-            return Split(np.empty(0, np.int64), [])
-        several = [i for i, found in enumerate(numbers) if (found != found[0]).any()]
-        first = [int(found[0]) for found in numbers]
-        if not several:
-            return Split(np.zeros(len(numbers[0]), np.int64), [self._wanted_by(tuple(first))])
-        if len(several) == 1:
-            values, inverse = np.unique(numbers[several[0]], return_inverse=True)
-            lines = values.reshape(-1, 1)
-        else:
-            lines, inverse = np.unique(
-                np.stack([numbers[i] for i in several], axis=1), axis=0, return_inverse=True
-            )
-        wanted_by = []
-        for line in lines.tolist():
-            for i, number in zip(several, line, strict=True):
-                first[i] = number
-            wanted_by.append(self._wanted_by(tuple(first)))
-        return Split(inverse.reshape(-1), wanted_by)
-
-    def _wanted_by(self, numbers: tuple[int, ...]) -> Slots:
-        """The queries that want rows of all of these sets, one of each stream."""
-        known = self._known.get(numbers)
-        if known is None:
-            if self._size > KNOWN:
-                self._forget()
-            known = self.sets[self.names[0]].members[numbers[0]]
-            for name, number in zip(self.names[1:], numbers[1:], strict=True):
-                known = np.intersect1d(known, self.sets[name].members[number], assume_unique=True)
-            self._known[numbers] = known
-            self._size += len(known) + len(numbers) + 8
-        return known
-
-    def _forget(self) -> None:
-        self._known.clear()
-        self._size = 0
+        return Split(*self._lines.of(numbers))
 
     def keep(self, stream: str, numbers: Slots) -> Slots:
         """Forget the sets of a stream that none of its rows has; returns the new ``numbers`` of these."""
-        self._forget()
+        self._lines.forget()
         if stream in self._grouped:
             self._grouped[stream].forget()
         queries, used = np.array(sorted(self._filters), np.int64), np.unique(numbers)
-        return self.sets[stream].keep(used, queries, len(numbers))[numbers]
+        found: Slots = self.sets[stream].keep(used, queries, len(numbers))[numbers]
+        self._lines.forget()
+        return found
 
     @property
     def nbytes(self) -> int:
         """Bytes of all sets."""
-        return 8 * self._size + sum(sets.nbytes for sets in self.sets.values())
+        return self._lines.nbytes + sum(sets.nbytes for sets in self.sets.values())

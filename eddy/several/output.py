@@ -16,8 +16,9 @@ from eddy.results.recent import RecentResults
 from eddy.results.result import Result
 from eddy.router.executor import Executor
 from eddy.several.core import QUERIES, CoreQuery
-from eddy.several.lineage import Lineage, Split
+from eddy.several.lineage import Lineage
 from eddy.several.shares import Alike, CoreContents, Member, Share, places_of
+from eddy.several.split import Split
 from eddy.store.payload import Payload
 from eddy.store.stream import StoredStream
 from eddy.values.strings import StringPool
@@ -100,6 +101,10 @@ class SharedOutput(Output):
         """One more query."""
         self.members = {**self.members, member.name: member}
         self._shown = self._alike = None
+
+    def see_otherwise(self) -> None:
+        """Queries see other rows from now on."""
+        self._alike = None
 
     def leave(self, name: str) -> Member:
         """A query goes."""

@@ -60,8 +60,8 @@ class Results(Mapping[str, Result]):
         for source in self._sources if self._are_apart() else ():
             if isinstance(source, Parts):
                 tables += table_of(source, QUERY, sign)
-                done.update(member.name for alike in source.alike for member in alike.members)
-        for name in self:
+                done |= source.read_together
+        for name in self if len(done) < len(self) else ():
             if name not in done:
                 table = self[name].to_arrow(sign)
                 names = pa.DictionaryArray.from_arrays(pa.array([0] * table.num_rows, pa.int32()), [name])
@@ -79,7 +79,9 @@ class Results(Mapping[str, Result]):
 
     def _are_apart(self) -> bool:
         """Whether no query has its results in two places."""
-        return sum(map(len, self._sources)) == len({name for source in self._sources for name in source})
+        if len(self._sources) < 2:
+            return True
+        return sum(map(len, self._sources)) == len(set[str]().union(*self._sources))
 
     @property
     def counts(self) -> dict[str, int]:

@@ -169,6 +169,7 @@ class SharedGroup(Group):
             for other in self.members.values():
                 if other is not member and other.firsts is None:
                     other.firsts = self._begun
+            self.output.see_otherwise()
             self._begun = np.minimum(self._begun, firsts)
         anew = self.output.signed and (again or not was_signed)
         if anew or (history and member.groups is not None):
@@ -259,7 +260,9 @@ class SharedGroup(Group):
         return nothing_of(member.query)
 
     def lows(self) -> dict[str, int]:
-        return {name: self.state.streams[i].payload.low for i, name in enumerate(self.core.names)}
+        state = self.state
+        lows = state.recent.oldest(state.lowwater.lows.tolist())
+        return dict(zip(self.core.names, lows, strict=True))
 
     @property
     def nbytes(self) -> int:

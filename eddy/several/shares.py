@@ -15,7 +15,7 @@ from eddy.results.contents import Contents, Fetch, Place
 from eddy.results.output import GroupedOutput, Output
 from eddy.results.recent import RecentResults
 from eddy.results.result import Result
-from eddy.several.lineage import Split
+from eddy.several.split import Split
 from eddy.store.payload import Payload
 from eddy.values.strings import StringPool
 from eddy.values.types import Array, Column
@@ -58,7 +58,10 @@ class Alike:
     members: Sequence[Member]
     """In the order in which they came."""
     slots: Array
+    called: frozenset[str]
     names: pa.Array
+    whole: bool
+    """Whether all results that their filters let through are theirs, however old the rows."""
 
     @staticmethod
     def among(members: Iterable[Member]) -> list[Alike]:
@@ -71,7 +74,13 @@ class Alike:
                 shown = shown or tuple((one.name, one.stream, one.column) for one in query.select)
                 kinds.setdefault((member.signed, member.order.tobytes(), shown), []).append(member)
         return [
-            Alike(some, np.array([one.slot for one in some]), pa.array([one.name for one in some]))
+            Alike(
+                some,
+                np.array([one.slot for one in some]),
+                frozenset(one.name for one in some),
+                pa.array([one.name for one in some]),
+                all(one.firsts is None for one in some),
+            )
             for some in kinds.values()
         ]
 
@@ -225,6 +234,11 @@ class Parts(Mapping[str, Part]):
     ) -> None:
         self._members = members
         self.alike, self.shares, self.access, self.nothing = alike, shares, access, nothing
+
+    @property
+    def read_together(self) -> frozenset[str]:
+        """The queries that `alike` has."""
+        return frozenset[str]().union(*(one.called for one in self.alike))
 
     def __getitem__(self, name: str) -> Part:
         return Part(self._members[name], self.shares, self.access, self.nothing)
