@@ -19,6 +19,7 @@ from typing import Any
 
 from attrs import asdict, evolve
 
+from benchmarks.chart import RESULTS
 from benchmarks.drift import timed
 from benchmarks.drift_workloads import Drift, chain
 from benchmarks.goals import ENGINE
@@ -27,7 +28,6 @@ from eddy import Eddy
 from policies import Auto
 
 PICTURES = ROOT / "docs" / "pictures"
-RESULTS = ROOT / "benchmarks" / "results" / "pictures.json"
 MEASURES = (*ENGINE, "eddy/steering", "policies/optimizer", "policies/routing")
 EVENTS, ROUNDS, BUCKET, SIZE = 400_000, 5, 8, 4096
 FIXED, ADAPTIVE = "#b3362b", "#2563a8"

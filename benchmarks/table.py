@@ -1,4 +1,4 @@
-"""The tables of figures in docs, and their summary in README.md: `python -m benchmarks.table [--write]`.
+"""Tables of figures in docs, their summary and the chart's caption in README.md: `python -m benchmarks.table [--write]`.
 
 `python -m benchmarks.targets --write` measures and keeps the figures of the engine, `python -m benchmarks.jit --write`
 those of feedback, `python -m benchmarks.drift --write` those of routing, `python -m benchmarks.bands --write` those of
@@ -12,8 +12,9 @@ import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from benchmarks import pages
+from benchmarks import chart, pages
 from benchmarks.goals import Group, Line, read
 from benchmarks.papers.record import RESULTS as RECORDS
 from benchmarks.papers.record import read as read_records
@@ -76,14 +77,15 @@ def summary(groups: Groups) -> str:
         f"{sum(goals)} of {len(goals)} goals are reached. {page} has them all, and how they are measured."
     ]
     if any(group.stale for group in groups.values()):
-        lines.append("Some of these figures are older than the code; that page tells which.")
+        lines.append("Some of these figures are older than the code; that page says which.")
     speeds = {what: line for what, line in figures.items() if "speed, of " in what}
     if speeds:
         ratios = [line.measured for line in speeds.values()]
         (against,) = {what.rpartition(" of ")[2] for what in speeds}
         lines.append(
             f"Beside a join written by hand for one query in {against}, with one plan for ever, it is "
-            f"{min(ratios):.2f} to {max(ratios):.2f} times as fast."
+            f"{min(ratios):.2f} to {max(ratios):.2f} times as fast where windows count rows and results are only "
+            "counted; in the table above windows go by time, and results are built."
         )
     short = {
         "push of one row, 4 streams": "a push of one row takes",
@@ -131,6 +133,11 @@ def summarised(text: str, groups: Groups) -> str:
     return _between(text, SUMMARY, summary(groups))
 
 
+def captioned(text: str, found: Mapping[str, Any]) -> str:
+    """The text with what is said of the chart between its marks."""
+    return _between(text, chart.MARKS, chart.caption(found))
+
+
 def _between(text: str, marks: tuple[str, str], what: str) -> str:
     """The text with this between two marks, in the place of what is there."""
     begin, end = marks
@@ -174,7 +181,8 @@ def main() -> int:
             print(f"{page.relative_to(ROOT)}\n\n{render(read(results))}\n")
     if write:
         pages.refresh()
-        FRONT.write_text(summarised(FRONT.read_text(encoding="utf-8"), read(RESULTS)), encoding="utf-8")
+        front = summarised(FRONT.read_text(encoding="utf-8"), read(RESULTS))
+        FRONT.write_text(captioned(front, chart.kept()), encoding="utf-8")
     return 0
 
 

@@ -20,10 +20,10 @@ from attrs import evolve, fields_dict, frozen
 
 import eddy
 import policies
-from benchmarks import goals, table
+from benchmarks import chart, goals, table
 from benchmarks import pages as tables
 from benchmarks.goals import Group, Line
-from benchmarks.stamp import stamp
+from benchmarks.stamp import digest, stamp
 from eddy.boxes.change import BoxMigration
 from eddy.command.app import understood
 from eddy.statistics import EdgeStatistics, FeedbackStatistics, MigrationStatistics, TrackStatistics
@@ -280,6 +280,24 @@ def test_the_readme_has_a_short_summary_of_them():
     lines = README.partition(begin)[2].partition(end)[0].strip().splitlines()
     assert len(lines) <= 5 and "(docs/benchmarks.md)" in lines[0] and not any("|" in line for line in lines)
     assert "docs/benchmarks.md" in table.summary({})
+
+
+def test_the_chart_has_the_ratio_that_was_measured():
+    """`make pages` would change nothing, and the picture is the one that was drawn when this was measured."""
+    found = chart.kept()
+    assert table.captioned(README, found) == README
+    assert f"Eddy was {found['times']:.1f} times as fast" in README
+    dotted = (ROOT / "docs" / "pictures" / "drift.svg").read_text().count("stroke-dasharray")
+    assert dotted == len(found["changes"]) + 1  # the legend has one
+
+
+def test_a_chart_that_is_older_than_the_code_is_marked():
+    """Below the picture, as other figures are; one that is not has no mark."""
+    found = chart.kept()
+    as_now = found | {"stamp": found["stamp"] | {"code": digest(found["measures"])}}
+    assert "Stale" not in chart.caption(as_now)
+    older = chart.caption(found | {"stamp": found["stamp"] | {"code": "another"}})
+    assert older == chart.caption(as_now) + "\n**Stale**: the code that this measures has changed since."
 
 
 def test_a_miss_is_shown_as_plainly_as_a_hit():

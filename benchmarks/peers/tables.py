@@ -87,12 +87,10 @@ def front(found: Records) -> list[str]:
             rows.append([title, *cells])
     if not rows:
         return ["Nothing has been measured yet."]
-    lines = _table(("Eddy is so many times as fast as", *titles.values()), rows)
+    lines = _table(("Eddy's speed as a multiple of", *titles.values()), rows)
     old = any(_old(found[workload]) for workload in titles)
     return (
-        [*lines, "", "Some of these figures are older than the code; that page tells which."]
-        if old
-        else lines
+        [*lines, "", "Some of these figures are older than the code; that page says which."] if old else lines
     )
 
 
