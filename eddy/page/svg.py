@@ -1,4 +1,4 @@
-"""A plan drawn as SVG, for notebooks and documents: level by level, streams at the bottom, results at the top."""
+"""A plan drawn as SVG, for notebooks and documents: results at the top, and below each box what flows into it."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def plan_svg(engine: Eddy) -> Svg:
 
 
 def drawn(picture: Picture, plan: str) -> Svg:
-    """A picture as SVG. Each node lies above all that flows into it."""
+    """A picture as SVG. Each node lies below all that it flows into."""
     levels = _levels(picture)
     rows: list[list[Node]] = [[] for _ in range(max(levels.values()) + 1)]
     for node in picture.nodes.values():
         rows[levels[node.id]].append(node)
     width = max(len(row) for row in rows) * (WIDE + BESIDE) - BESIDE + 2 * EDGE
     height = len(rows) * (HIGH + BETWEEN) - BETWEEN + 2 * EDGE
-    places = _places(picture, rows, width, height)
+    places = _places(picture, rows, width)
     lines = [_line(places[a.source], places[a.target], a.rows) for a in picture.arrows.values()]
     boxes = [_box(node, *places[node.id]) for node in picture.nodes.values()]
     return Svg(
@@ -43,33 +43,28 @@ def drawn(picture: Picture, plan: str) -> Svg:
 
 
 def _levels(picture: Picture) -> dict[str, int]:
-    """How high each node lies: one above the highest of those that flow into it."""
+    """How far down each node lies: one below the lowest of those that it flows into."""
     levels = dict.fromkeys(picture.nodes, 0)
     for _ in picture.nodes:
         for arrow in picture.arrows.values():
-            levels[arrow.target] = max(levels[arrow.target], levels[arrow.source] + 1)
+            levels[arrow.source] = max(levels[arrow.source], levels[arrow.target] + 1)
     return levels
 
 
-def _places(
-    picture: Picture, rows: list[list[Node]], width: int, height: int
-) -> dict[str, tuple[float, float]]:
-    """The middle of each box; in a row they stand in the order of what flows into them."""
+def _places(picture: Picture, rows: list[list[Node]], width: int) -> dict[str, tuple[float, float]]:
+    """The middle of each box; in a row they stand in the order of what they flow into."""
     places: dict[str, tuple[float, float]] = {}
     for level, row in enumerate(rows):
-        if level:
-            row.sort(key=lambda node: _middle(picture, node, places))
+        row.sort(key=lambda node: _middle(picture, node, places))
         step = width / len(row)
         for i, node in enumerate(row):
-            places[node.id] = step * (i + 0.5), height - EDGE - HIGH / 2 - level * (HIGH + BETWEEN)
+            places[node.id] = step * (i + 0.5), EDGE + HIGH / 2 + level * (HIGH + BETWEEN)
     return places
 
 
 def _middle(picture: Picture, node: Node, places: dict[str, tuple[float, float]]) -> float:
-    below = [
-        places[a.source][0] for a in picture.arrows.values() if a.target == node.id and a.source in places
-    ]
-    return sum(below) / len(below) if below else 0.0
+    above = [places[a.target][0] for a in picture.arrows.values() if a.source == node.id]
+    return sum(above) / len(above) if above else 0.0
 
 
 def _line(start: tuple[float, float], end: tuple[float, float], rows: int) -> str:

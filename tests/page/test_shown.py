@@ -106,6 +106,25 @@ def test_one_hole_is_a_hole():
     assert "1 hole<" in engine.plan_svg() and "1 known hole<" in engine.statistics()._repr_html_()
 
 
+def crosses(line, box):
+    """Whether a line goes through the inside of a box."""
+    x1, y1, x2, y2 = (float(line.get(name)) for name in ("x1", "y1", "x2", "y2"))
+    left, top, wide, high = (float(box.get(name)) for name in ("x", "y", "width", "height"))
+    spots = ((x1 + (x2 - x1) * part / 200, y1 + (y2 - y1) * part / 200) for part in range(201))
+    return any(left < x < left + wide and top < y < top + high for x, y in spots)
+
+
+@pytest.mark.parametrize("plan", ["(((A B) C) D) E", "((A B) C) (D E)", "B ((A C) (D E))", "A (B (C (D E)))"])
+def test_no_line_of_a_tree_goes_through_a_box(plan):
+    """A stream stands beside what it is joined with, not at the bottom of all."""
+    streams = {name: eddy.Stream({"ts": "int64", "k": "int64"}, window=eddy.Rows(9)) for name in "ABCDE"}
+    engine = eddy.Eddy(eddy.Query(streams, "A.k = B.k AND B.k = C.k AND C.k = D.k AND D.k = E.k"), plan)
+    tree = ElementTree.fromstring(engine.plan_svg())
+    lines, boxes = (list(tree.iter(f"{{http://www.w3.org/2000/svg}}{what}")) for what in ("line", "rect"))
+    assert len(lines) == 8 and len(boxes) == 9
+    assert not any(crosses(line, box) for line in lines for box in boxes)
+
+
 def test_the_picture_of_a_difference_and_of_an_outer_join():
     """Streams that are subtracted and attached have their place."""
     streams = {name: eddy.Stream({"ts": "int64", "k": "int64"}, window=eddy.Rows(9)) for name in "ABC"}
