@@ -18,6 +18,7 @@ from eddy.query.attachment import (
     LeftJoin,
     RightJoin,
     SemiJoin,
+    refuses_null,
 )
 from eddy.query.comparisons import Comparison, Distinct
 from eddy.query.expressions import Expression, Literal
@@ -158,6 +159,8 @@ class Attaching:
     where: list[Expression] = field(factory=list)
     """Predicates of the core."""
     after: list[Expression] = field(factory=list)
+    only: dict[str, list[Expression]] = field(factory=dict)
+    """What is said of the rows of one stream, and not of results."""
 
     @property
     def hidden(self) -> list[str]:
@@ -187,11 +190,16 @@ class Attaching:
             self.where += on
 
     def filter(self, node: exp.Expr) -> None:
-        """A condition of WHERE, which holds for what has gone through all joins."""
+        """A condition of WHERE, which holds for what has gone through all joins.
+
+        Where results may lack the rows of the core, one between its streams is a condition of the core, too, if it does
+        not hold for those: what has no partner then is ruled out behind the joins.
+        """
         for part in conjuncts(condition(node, self.scope)):
             if self.keeps_right:
                 self.after.append(part)
-                if part.streams <= set(self.core) and len(part.streams) > 1:
+                inside = part.streams <= set(self.core) and len(part.streams) > 1
+                if inside and part not in self.where and refuses_null(part):
                     self.where.append(part)
             else:
                 self.where.append(part)
@@ -223,6 +231,20 @@ class Attaching:
     def subtract(self, stream: str, on: Sequence[Expression]) -> None:
         """EXCEPT, from a join."""
         self.attach.append(AntiJoin(stream, tuple(on)))
+
+    def leave_out(self, stream: str, node: exp.Expr | None) -> None:
+        """Rows of a stream that do not satisfy this take no part."""
+        if node is not None:
+            scope = Scope({stream: self.scope.streams[stream]})
+            self.only.setdefault(stream, []).extend(conjuncts(condition(node, scope)))
+
+    def keep_apart(self) -> None:
+        """What ON says of one stream of the core is no WHERE for results that have no row of it."""
+        if not self.keeps_right:
+            return
+        for part in [part for part in self.where if len(part.streams) < 2]:
+            self.where.remove(part)
+            self.only.setdefault(min(part.streams, default=self.core[0]), []).append(part)
 
     def connect(self) -> None:
         """Streams behind commas that WHERE connects with attached ones only are attached, too."""

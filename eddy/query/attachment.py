@@ -232,7 +232,7 @@ def _attachment(join: Attach, seen: Sequence[str], scope: Scope, times: dict[str
     rest: list[Expression] = []
     own: list[Expression] = []
     near: list[Nearest] = []
-    on = tuple(_conditions(join, visible))
+    on = tuple(conditions(join.on, visible))
     for part in on:
         pair = _equal(part, join.stream)
         close = None if pair is not None or not join.nearest else _nearest(part, join.stream, times)
@@ -259,8 +259,9 @@ def _attachment(join: Attach, seen: Sequence[str], scope: Scope, times: dict[str
     )
 
 
-def _conditions(join: Attach, scope: Scope) -> Iterator[Expression]:
-    for given in join.on if isinstance(join.on, tuple) else (join.on,):
+def conditions(said: Any, scope: Scope) -> Iterator[Expression]:
+    """The predicates of a condition, or of several."""
+    for given in said if isinstance(said, (tuple, list)) else (said,):
         if isinstance(given, UserPredicate):
             yield given.bind(scope)
         elif isinstance(given, UserFunction):

@@ -28,6 +28,7 @@ from eddy.query.keys import KeyClass, key_classes
 from eddy.query.logic import conjunction, conjuncts, implied
 from eddy.query.minus import Minus, difference
 from eddy.query.names import Scope
+from eddy.query.only import Only, Rows, narrowed, parse_only, told_apart
 from eddy.query.outputs import Computed, Output
 from eddy.query.own_aggregate import Aggregate
 from eddy.query.own_function import OwnFunction
@@ -67,7 +68,9 @@ class Query:
 
     `attach=[LeftJoin("B", on="A.k = B.k")]` attaches streams to the composites of the others, the `core`. Predicates of
     `where` that read an attached stream are tested behind all attachments, in `after`, and so are those of ``after``.
-    With ``changes`` results are withdrawn as soon as they do not hold any more.
+    `only={"A": "A.v > 1"}` says which rows of A take part at all: beside `RightJoin` and `FullJoin`, which give results
+    without a row of A, `where` says something else. With ``changes`` results are withdrawn as soon as they do not hold
+    any more.
     """
 
     streams: dict[str, Stream]
@@ -88,6 +91,8 @@ class Query:
     """How `engine.table()` is sorted and cut."""
     attachments: tuple[Attachment, ...]
     after: Expression | None
+    only: Rows
+    """Which rows of a stream take part, where `where` does not say the same."""
     changes: bool
     core: Query
     """The query of the streams that nothing attaches, whose results the attachments are applied to; else this one."""
@@ -111,6 +116,7 @@ class Query:
         distinct: bool = False,
         attach: Attach | Iterable[Attach] = (),
         after: Predicate | Iterable[Predicate] = (),
+        only: Only | None = None,
         changes: bool = False,
         order_by: str | Iterable[str] | None = None,
         limit: int | None = None,
@@ -118,7 +124,9 @@ class Query:
     ) -> None:
         declared = _streams(streams)
         scope = Scope({name: stream.columns for name, stream in declared.items()})
-        attached = attachments(attach, scope, {name: stream.time for name, stream in declared.items()})
+        rows = parse_only(only, scope)
+        times = {name: stream.time for name, stream in declared.items()}
+        attached = narrowed(attachments(attach, scope, times), rows)
         if attached:
             if minus is not None:
                 raise QueryError("minus does not go with attach: write eddy.AntiJoin in the place of minus")
@@ -133,6 +141,8 @@ class Query:
             alone = [p for p in predicates if len(p.streams) <= 1]
             behind = list(dict.fromkeys((*alone, *behind)))
             predicates = tuple(p for p in predicates if p not in alone or refuses_null(p))
+        own = [part for name in core for part in rows.get(name, ())]
+        predicates = (*predicates, *(part for part in dict.fromkeys(own) if part not in predicates))
         base: str | None = None
         subtracted: tuple[Minus, ...] = ()
         classes: tuple[KeyClass, ...] = ()
@@ -184,6 +194,7 @@ class Query:
             having=shows.having,
             attachments=attached,
             after=conjunction(behind) if behind else None,
+            only=told_apart(rows, attached),
             changes=changes,
             core=self,
             cut=parse_cut(order_by, limit, offset, shows.shown, shows.grouped, scope),
@@ -360,6 +371,7 @@ def _core(query: Query, streams: dict[str, Stream]) -> Query:
             "select": tuple(Output(f"{s}.{c}", s, c, kind) for s, c, kind in columns),
             "attachments": (),
             "after": None,
+            "only": {},
             "core": core,
             **dict.fromkeys(("computed", "group_by", "aggregates"), ()),
             "having": None,

@@ -15,8 +15,11 @@ from sqlglot import exp
 from eddy.errors import QueryError
 from eddy.query.attaching import KINDS, kind_of
 from eddy.query.attachment import Attach, FullJoin, LeftJoin, RightJoin
+from eddy.query.parse import parts_of
 from eddy.query.place import about
 
+ONLY = "only"
+"""Of a stream's node: which rows of it take part."""
 _TURNED = {"LEFT": "RIGHT", "RIGHT": "LEFT", "FULL": "FULL"}
 _STRICT = exp.Column, exp.Paren, exp.Neg, exp.Add, exp.Sub, exp.Mul, exp.Cast, exp.Upper, exp.Lower, exp.Abs
 """What is NULL where a column that it reads is."""
@@ -98,16 +101,35 @@ class Sides:
         if place and kind is not None and not kind.keeps_right:
             self._said.append((item.join, item.conditions))
             return []
-        keeper = next((one for one in behind if one.kind is not None and one.kind.keeps_right), None)
-        if (place and kind is FullJoin) or (keeper is not None and keeper.kind is FullJoin):
-            raise QueryError(
-                f"{item.name} has WHERE, and stands beside FULL JOIN, which would give what it rules out with NULLs: "
-                "push only the rows that are meant, or write two statements"
-            )
-        if keeper is None:
+        keepers = [one for one in behind if one.kind is not None and one.kind.keeps_right]
+        if not keepers and not (place and kind is FullJoin):
             return item.conditions
-        self._said.append((keeper.join, item.conditions))
+        rest = list(self._kept_apart(item))
+        if not rest:
+            return []
+        if (place and kind is FullJoin) or keepers[0].kind is FullJoin:
+            raise QueryError(
+                f"{item.name} has WHERE of what an outer join in it gives, or with EXISTS or IN, and stands beside "
+                "FULL JOIN, which would give what it rules out with NULLs: run it in an engine of its own, and push "
+                "its results"
+            )
+        self._said.append((keepers[0].join, rest))
         return []
+
+    def _kept_apart(self, item: Item) -> Iterator[exp.Expr]:
+        """Say what is true of an item's rows with its streams, as long as inner joins alone are in it; the rest."""
+        tables = {table.alias or table.name: table for table, _ in item.tables}
+        inner = all(kind_of(join) not in KINDS for _, join in item.tables[1:])
+        for part in [part for condition in item.conditions for part in parts_of(condition)]:
+            read = {column.table for column in part.find_all(exp.Column)}
+            if not inner or part.find(exp.Select) or not read <= tables.keys():
+                yield part
+            elif len(read) < 2:
+                table = tables[min(read, default=item.tables[0][0].alias or item.tables[0][0].name)]
+                own = [] if table.args.get(ONLY) is None else [table.args[ONLY]]
+                table.set(ONLY, exp.and_(*own, part))
+            else:
+                self._said.append((item.tables[-1][1], [part]))
 
     def _note_nulls(self, item: Item, before: Sequence[Item]) -> None:
         kind, number = item.kind, self.numbers.get(id(item.join), 0)

@@ -34,6 +34,7 @@ from eddy.query.place import about, at, shows_places
 from eddy.query.query import Query
 from eddy.query.selected import cut, selected
 from eddy.query.set_operations import as_select
+from eddy.query.sides import ONLY
 from eddy.query.stream import Stream, like
 from eddy.query.using import Item, Joined, joined
 from eddy.query.windows import Window
@@ -151,6 +152,8 @@ def arguments(
         or (subtracted and sum(not s.subtracted for s in sources) > 1)
     ):
         attaching = _attached(sources, joins, conditions)
+        for source in sources:
+            attaching.leave_out(source.name, source.table.args.get(ONLY))
         for one in asked:
             attaching.ask(one, streams[one.name].columns)
         seen = [name for name in of_from.streams if name not in attaching.hidden]
@@ -159,6 +162,7 @@ def arguments(
         names = [*attaching.core, *(join.stream for join in attaching.attach)]
         streams = {name: streams[name] for name in names}
         parts = {"where": attaching.where, "attach": attaching.attach, "after": attaching.after}
+        parts["only"] = attaching.only
         changes = changes or subtracted
     else:
         where = [*_joins(sources, joins), *(condition(part, scope) for part in conditions)]
@@ -188,6 +192,7 @@ def _attached(sources: list[_Source], joins: Joined, conditions: list[exp.Expr])
     for part in conditions:
         attaching.filter(part)
     attaching.connect()
+    attaching.keep_apart()
     return attaching
 
 
@@ -326,7 +331,7 @@ def _sources(select: exp.Select, excepts: list[int], behind_commas: set[int]) ->
 
 def _source(table: exp.Expr, join: exp.Join | None) -> _Source:
     plain = isinstance(table, exp.Table) and isinstance(table.this, exp.Identifier)
-    if not plain or {name for name, value in table.args.items() if value} - {"this", "alias"}:
+    if not plain or {name for name, value in table.args.items() if value} - {"this", "alias", ONLY}:
         told = f"FROM takes names of streams, with or without an alias, not {table.sql()}"
         raise about(table, QueryError(told))
     alias = table.args.get("alias")

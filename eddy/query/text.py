@@ -56,15 +56,26 @@ def _group(expression: Expression) -> str:
 
 def _sources(query: Query) -> str:
     names = [query.base] if query.base else query.core.names
-    between = [part for part in query.predicates if len(part.streams) > 1]
-    if query.keeps_right and between:  # in WHERE they would rule out rows that are no composite's partners
-        on = " AND ".join(part.within(2) for part in between)
-        return f"{' JOIN '.join(_source(query, name) for name in names)} ON {on}"
+    if query.keeps_right and len(names) > 1:  # in WHERE it would rule out more
+        between = [part for part in query.predicates if len(part.streams) > 1]
+        between += [part for name in names for part in query.only.get(name, ())]
+        if between:
+            on = " AND ".join(part.within(2) for part in between)
+            return f"{' JOIN '.join(_window(query, name) for name in names)} ON {on}"
     comma = " CROSS JOIN " if query.cross else ", "
     return comma.join(_source(query, name) for name in names)
 
 
 def _source(query: Query, name: str) -> str:
+    """A stream with its window, and which rows of it take part."""
+    only = query.only.get(name, ())
+    if not only:
+        return _window(query, name)
+    where = " AND ".join(part.within(2) for part in only)
+    return f"(SELECT * FROM {_window(query, name)} WHERE {where}) AS {quoted(name)}"  # nosec B608
+
+
+def _window(query: Query, name: str) -> str:
     stream = query.streams[name]
     if stream.static:
         return quoted(name) + " [STATIC]"

@@ -27,7 +27,7 @@ KINDS: dict[str, type[Attach]] = {
         InnerJoin, LeftJoin, RightJoin, FullJoin, SemiJoin, AntiJoin, AsofJoin, LeftAsofJoin,
     )
 }  # fmt: skip
-ABSENT: dict[str, Any] = {"attachments": [], "after": [], "changes": False}
+ABSENT: dict[str, Any] = {"attachments": [], "after": [], "only": {}, "changes": False}
 """What queries did not say before there were attachments."""
 
 Texts = Iterable[str]
@@ -41,6 +41,7 @@ def described(query: Query) -> dict[str, Any]:
             [one.join.text, one.stream, [str(part) for part in one.on]] for one in query.attachments
         ],
         "after": [] if query.after is None else [str(part) for part in conjuncts(query.after)],
+        "only": {name: [str(part) for part in said] for name, said in query.only.items()},
         "changes": query.changes,
     }
 
@@ -51,6 +52,8 @@ def conditions(query: Query) -> Iterator[Expression]:
         yield from one.on
     if query.after is not None:
         yield query.after
+    for said in query.only.values():
+        yield from said
 
 
 def arguments_of(saved: Mapping[str, Any]) -> dict[str, Any]:
@@ -58,10 +61,13 @@ def arguments_of(saved: Mapping[str, Any]) -> dict[str, Any]:
     to how a statement would be read."""
     if not saved.get("attachments"):
         return {}
+    only = saved.get("only", {})
+    own = {part for said in only.values() for part in said}
     return {
         "attach": [KINDS[text](stream, tuple(on)) for text, stream, on in saved["attachments"]],
-        "where": saved["where"],
+        "where": [part for part in saved["where"] if part not in own],
         "after": saved["after"],
+        "only": only,
         "changes": saved["changes"],
     }
 
@@ -78,6 +84,10 @@ def differences(saved: Mapping[str, Any], given: Mapping[str, Any], keeper: str,
             yield f"{text} {stream} is ON {_joined(on)}, in {keeper} ON {_joined(others)}"
     if as_said(read(given["after"])) != as_said(read(saved["after"])):
         yield f"behind its joins it tests {_joined(given['after'])}, {keeper} {_joined(saved['after'])}"
+    for name in {**given["only"], **saved["only"]}:
+        own, other = (described["only"].get(name, []) for described in (given, saved))
+        if as_said(read(own)) != as_said(read(other)):
+            yield f"of {name} rows take part by {_joined(own)}, in {keeper} by {_joined(other)}"
     if given["changes"] != saved["changes"]:
         yield f"changes is {given['changes']}, in {keeper} it is {saved['changes']}"
 

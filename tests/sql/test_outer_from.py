@@ -32,6 +32,14 @@ STATEMENTS = [
     # a filter in front of a join that keeps the other side
     "SELECT A.x, q.z, C.x AS w FROM A JOIN (SELECT x, z FROM B WHERE z > 1) AS q ON A.x = q.x "
     "RIGHT JOIN C ON A.x = C.x",
+    # a filter beside a join that keeps both sides, and one that reads two streams
+    "SELECT A.x, q.z FROM A FULL JOIN (SELECT x, z FROM B WHERE z > 1 AND x IS NOT NULL) AS q ON A.x = q.x",
+    "SELECT q.x, B.z FROM (SELECT x FROM A WHERE y > 1) AS q FULL JOIN B ON q.x = B.x",
+    "SELECT q.x, B.z FROM (SELECT x FROM A WHERE y > 1) AS q FULL JOIN "
+    "(SELECT x, z FROM B WHERE z < 3) AS B ON q.x = B.x WHERE B.z > 0 OR B.z IS NULL",
+    "SELECT q.x, q.z, C.z AS w FROM (SELECT A.x, B.z FROM A JOIN B ON A.x = B.x WHERE A.y < B.z AND A.y > 0) AS q "
+    "FULL JOIN C ON q.z = C.z",
+    "SELECT A.x, q.z, C.x AS w FROM A JOIN (SELECT x, z FROM B WHERE 1 = 2) AS q ON A.x = q.x FULL JOIN C ON A.x = C.x",
     # what the texts of refusals tell to write instead of NOT EXISTS over a join
     "SELECT A.x FROM B JOIN C ON B.z = C.z RIGHT JOIN A ON B.x = A.x WHERE B.x IS NULL",
     # what ON reads is not NULL yet
@@ -58,8 +66,7 @@ REFUSED = {
     "SELECT A.x, q.one FROM A LEFT JOIN (SELECT x, 1 AS one FROM B) AS q ON A.x = q.x": "q.one",
     "SELECT A.x FROM A LEFT JOIN (SELECT x, COALESCE(z, 0) AS z FROM B) AS q ON A.x = q.x WHERE q.z = 0": "q.z",
     "SELECT q.n FROM (SELECT x, 1 AS n FROM A) AS q RIGHT JOIN B ON q.x = B.x": "q.n",
-    "SELECT A.x FROM A FULL JOIN (SELECT x FROM B WHERE z > 1) AS q ON A.x = q.x": "q has WHERE",
-    "SELECT q.x FROM (SELECT x FROM A WHERE y > 1) AS q FULL JOIN B ON q.x = B.x": "q has WHERE",
+    "SELECT A.x FROM A FULL JOIN (SELECT x FROM B WHERE x IN (SELECT x FROM C)) AS q ON A.x = q.x": "q has WHERE",
     "SELECT A.x FROM A JOIN (B RIGHT JOIN C ON B.z = C.z) ON A.x = B.x": "RIGHT JOIN",
     "SELECT A.x FROM A JOIN (B LEFT JOIN C ON B.z = C.z) ON A.x = C.x": "behind",
     "SELECT A.x FROM A, B LEFT JOIN (B AS D JOIN C ON D.z = C.z) ON A.x = D.x WHERE A.x = B.x": "RIGHT JOIN",
