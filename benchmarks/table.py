@@ -1,4 +1,6 @@
-"""Tables of figures in docs, their summary and the chart's caption in README.md: `python -m benchmarks.table [--write]`.
+"""Tables of figures in docs, and their summary and the chart's caption in README.md: `python -m benchmarks.table`.
+
+With `--write` they go into the pages.
 
 `python -m benchmarks.targets --write` measures and keeps the figures of the engine, `python -m benchmarks.jit --write`
 those of feedback, `python -m benchmarks.drift --write` those of routing, `python -m benchmarks.bands --write` those of

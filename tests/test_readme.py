@@ -2,6 +2,7 @@
 
 The python blocks of a page run in order, in one namespace. A text block right after one is what it prints; sizes in
 bytes are not compared, since slack may change at any time. A block that prints nothing has no text block after it.
+Commands of `eddy` run between them, in the same folder, where that has the files that they read.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from benchmarks import pages as tables
 from benchmarks.goals import Group, Line
 from benchmarks.stamp import digest, stamp
 from eddy.boxes.change import BoxMigration
+from eddy.cli import main
 from eddy.command.app import understood
 from eddy.statistics import EdgeStatistics, FeedbackStatistics, MigrationStatistics, TrackStatistics
 from policies import feedback, migration
@@ -47,6 +49,9 @@ FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SIZE = re.compile(r"\b[\d.,]+ (bytes|KiB|MiB)\b")
 LINK = re.compile(r"\]\(([^)#:]*)(?:#([^)]+))?\)")
 
+COMMANDS_RUN = {"README.md": 1, "docs/tutorial.md": 2, "docs/run.md": 4}
+"""Of these pages at least so many commands run: their files are there."""
+
 every_page = pytest.mark.parametrize("page", PAGES)
 
 
@@ -60,7 +65,7 @@ class Block:
     printed: str = ""
 
 
-def blocks(kind: str, page: str) -> list[Block]:
+def blocks(kind: str, page: str, *others: str) -> list[Block]:
     found, text = [], PAGES[page]
     fences = list(FENCE.finditer(text))
     for fence, after in itertools.zip_longest(fences, fences[1:]):
@@ -68,7 +73,7 @@ def blocks(kind: str, page: str) -> list[Block]:
         follows = after is not None and not text[fence.end() : after.start()].strip()
         printed = after[2] if after is not None and follows and after[1] == "text" else ""
         found.append(Block(fence[1], fence[2], line, printed))
-    return [block for block in found if block.kind == kind]
+    return [block for block in found if block.kind in (kind, *others)]
 
 
 def sized(text: str) -> str:
@@ -80,7 +85,20 @@ def commands() -> list[list[str]]:
     texts = [*PAGES.values(), (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")]
     found = [text for page in texts for kind, text in FENCE.findall(page) if kind == "console"]
     lines = [line for text in found for line in text.splitlines()]
-    return [words for line in lines if (words := line.partition("#")[0].split())]
+    return [words for line in lines if (words := words_of(line))]
+
+
+def words_of(line: str) -> list[str]:
+    return line.partition("#")[0].split()
+
+
+def runnable(words: list[str]) -> bool:
+    """Whether it is a command of ours over files that are there, which ends by itself and asks for nothing else."""
+    if words[:2] not in (["eddy", "run"], ["eddy", "check"], ["eddy", "replay"], ["eddy", "report"]):
+        return False
+    inputs = itertools.takewhile(lambda word: not word.startswith("-"), words[2:])
+    there = all(Path(word.rpartition("=")[2]).exists() for word in inputs)
+    return there and not {"--follow", "--on", "--metrics"} & set(words)
 
 
 def anchors(page: str) -> set[str]:
@@ -96,18 +114,27 @@ def missing(names: Iterable[str], text: str) -> list[str]:
 @every_page
 def test_the_examples_run_and_print_what_the_page_says(page, tmp_path, monkeypatch):
     """All of them, in order, in one namespace, in an empty folder; engines' clocks hardly move, so that no plan change
-    is taken back because the machine is busy."""
+    is taken back because the machine is busy. Rows that a command would let come slowly come at once."""
     monkeypatch.chdir(tmp_path)
     ticks = itertools.count()
     monkeypatch.setattr("time.perf_counter", lambda: 1e-9 * next(ticks))
     namespace: dict[str, object] = {"__name__": "page"}
+    ran = []
     assert blocks("python", page)
-    for block in blocks("python", page):
+    for block in blocks("python", page, "console"):
+        if block.kind == "console":
+            for words in map(words_of, block.text.splitlines()):
+                if runnable(words):
+                    quick = [re.sub(r"^\d+x$", "100000x", word) for word in words[1:]]
+                    assert main(quick) == 0, f"{page}: {' '.join(words)}"
+                    ran.append(words)
+            continue
         out = io.StringIO()
         code = compile("\n" * (block.line - 1) + block.text, page, "exec")
         with contextlib.redirect_stdout(out):
             exec(code, namespace)
         assert sized(out.getvalue()) == sized(block.printed), f"{page}:{block.line}"
+    assert len(ran) >= COMMANDS_RUN.get(page, 0)
 
 
 @every_page
