@@ -122,6 +122,11 @@ def photograph(events: int, path: Path) -> None:
         with tempfile.TemporaryDirectory() as profile, browser(profile, 1280, 1330) as chrome:
             chrome.get(f"file://{report}")
             chrome.find_elements("css selector", "#changes button")[0].click()
+            end = chrome.execute_script(
+                "return document.getElementById('time').getBoundingClientRect().bottom"
+            )
+            size = {"width": 1280, "height": int(end) + 12, "deviceScaleFactor": 1, "mobile": False}
+            chrome.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
             time.sleep(1.5)
             chrome.save_screenshot(str(path))
         Path(report).unlink()
