@@ -13,6 +13,7 @@ from eddy.query.query import Query
 from eddy.query.sorting import Cut
 from eddy.query.stream import Stream
 from eddy.query.windows import Unbounded
+from eddy.several.grouped_filters import FLIPPED
 from eddy.values.types import INT64
 
 QUERIES = "__queries"
@@ -53,9 +54,10 @@ def is_shareable(query: Query) -> bool:
 
 def signature(query: Query) -> Hashable:
     """Queries with equal ones have the same core: the same streams, windows, keys and predicates between streams."""
+    numbers = zip(*(of.tolist() for of in (*query.window_table(), query.window_steps())), strict=True)
     windows = frozenset(
-        (name, repr(stream.window), stream.static, name in query.followed)
-        for name, stream in query.streams.items()
+        (name, *window, stream.static, name in query.followed)
+        for (name, stream), window in zip(query.streams.items(), numbers, strict=True)
     )
     keys = frozenset(frozenset(c.members.items()) for c in query.key_classes)
     between = frozenset(_said(residual.expression) for residual in query.residuals)
@@ -63,12 +65,16 @@ def signature(query: Query) -> Hashable:
 
 
 def _said(expression: Expression) -> Hashable:
-    """What a predicate is known by: itself, or its identity where it holds what has no hash."""
+    """What a predicate is known by, from whichever side it is written; its identity where it holds what has no hash."""
     try:
         hash(expression)
     except TypeError:
         return id(expression)
-    return expression
+    if not isinstance(expression, Comparison):
+        return expression
+    op, sides = expression.op, (expression.left, expression.right)
+    alike = op in ("=", "!=") and str(expression.right) < str(expression.left)
+    return (FLIPPED[op], *sides[::-1]) if alike or op in (">", ">=") else (op, *sides)
 
 
 def core_of(query: Query, order: Sequence[str], ordered: bool, filtered: bool) -> CoreQuery:

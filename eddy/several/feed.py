@@ -128,7 +128,8 @@ class Feed:
         for name, batch in batches.items():
             known = self.streams.get(name)
             if known is None:
-                raise BatchError(f"no query has a stream {name!r}: push to one of {', '.join(self.streams)}")
+                todo = f"push to one of {', '.join(self.streams)}" if self.streams else "add a query first"
+                raise BatchError(f"no query has a stream {name!r}: {todo}")
             found, count = normalise(name, known.declared, batch)
             if count:
                 columns[name] = found

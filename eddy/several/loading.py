@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from types import SimpleNamespace
 from typing import Any
 
@@ -24,6 +24,7 @@ from eddy.several.own_group import OwnGroup
 from eddy.several.registry import Registry
 from eddy.several.saving import NESTED, OPTIONS, schema_of
 from eddy.several.shared_group import Opening, Saved, SharedGroup
+from eddy.shown import kind_of, shown
 from eddy.snapshot import disorder, snapshot
 from eddy.snapshot.format import SnapshotFile, damaged, unpack
 from eddy.snapshot.header import SEVERAL
@@ -36,14 +37,17 @@ from eddy.values.types import INT64, Column
 def registry_of(file: SnapshotFile, queries: Any, options: Mapping[str, Any]) -> tuple[Registry, Any]:
     """All that a snapshot holds, and the metadata that it was saved with; ``options`` go before its own, but for None.
 
-    ``queries`` are those, by name, that cannot be read back from the file since they have functions of one's own.
+    ``queries`` are those, by name, that cannot be read back from the file since they have functions of one's own; those
+    that the file does not have are added, and those that are None left out.
     """
     if queries is not None and not isinstance(queries, Mapping):
         raise EddyError(
             "the snapshot is of several queries: give query= as a dict of names and queries, or leave it out"
         )
+    queries = queries or {}
     with file.reading():
         header = file.header[SEVERAL]
+        saved_names = _names(header)
         given = {name: value for name, value in options.items() if value is not None}
         order = tuple(given.pop(name, None) for name in ("lateness", "late", "idle", "clock"))
         saved, late = header["disorder"], header["lateness"]
@@ -58,12 +62,39 @@ def registry_of(file: SnapshotFile, queries: Any, options: Mapping[str, Any]) ->
         if saved is not None:
             like: Any = SimpleNamespace(reorder=registry.waiting.buffer)
             disorder.restore(like, saved, file, len(header["streams"]))
+        _check(queries, saved_names)
         for described in header["groups"]:
             if "own" in described:
-                _restore_own(registry, described, file, queries or {})
+                _restore_own(registry, described, file, queries)
             else:
-                _restore_shared(registry, described, file, queries or {})
+                _restore_shared(registry, described, file, queries)
+    registry.tidy()
+    for name, query in queries.items():
+        if name not in saved_names:
+            registry.add(name, registry.check(name, query, None), None, True)
     return registry, header["metadata"]
+
+
+def _names(header: Mapping[str, Any]) -> set[str]:
+    """The queries of a snapshot."""
+    groups = header["groups"]
+    return {one["name"] for group in groups for one in group.get("queries", ())} | {
+        group["own"] for group in groups if "own" in group
+    }
+
+
+def _check(queries: Mapping[Any, Any], saved: Collection[str]) -> None:
+    """Refuse what is neither a query nor None, and None for what is not in the file."""
+    for name, query in queries.items():
+        if query is None and name not in saved:
+            raise EddyError(
+                f"there is no query {shown(name)} in the snapshot that could be left out; it has "
+                f"{', '.join(sorted(saved)) or 'none'}"
+            )
+        if query is not None and not isinstance(query, Query):
+            raise EddyError(
+                f"query {shown(name)}: give an eddy.Query, or None to leave it out, not {kind_of(query)}"
+            )
 
 
 def _query(described: dict[str, Any], name: str, file: SnapshotFile, queries: Mapping[str, Query]) -> Query:
@@ -111,9 +142,14 @@ def _restore_shared(
             None if one["firsts"] is None else np.array(one["firsts"], np.int64),
         )
         for one in described["queries"]
+        if one["name"] not in queries or queries[one["name"]] is not None
     }
+    if not found:
+        return
     every = [query for query, _ in found.values()]
-    opening = Opening(registry.feed, registry.house, registry.options, described["plan"])
+    opening = Opening(
+        registry.feed, registry.house, registry.options, described["plan"], described.get("given", False)
+    )
     filtered, ordered = any(query.filters for query in every), any(query.in_order for query in every)
     group = SharedGroup(opening, every[0], signature(every[0]), filtered, ordered)
     saved = Saved(
@@ -134,6 +170,8 @@ def _restore_own(
 ) -> None:
     """A query that shares no core."""
     name = described["own"]
+    if name in queries and queries[name] is None:
+        return
     given = _query(described["query"], name, file, queries)
     whole = b"".join(
         piece for batch in file.batches(described["table"], NESTED) for piece in batch.column(0).to_pylist()

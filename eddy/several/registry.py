@@ -36,14 +36,14 @@ class Registry:
         self._broken: BaseException | None = None
         self.house = House(self.access, self.feed.pool)
         self._filtered: set[Any] = set()
-        """Cores that are going to have filters, once the first queries are added."""
+        """Cores, and the plans that their queries are given, that are going to have filters when all are added."""
 
     # -- queries come and go -----------------------------------------------------------------------------------------
 
     def begin(self, queries: Mapping[str, Query], plans: Mapping[str, str | None]) -> None:
         """Add the first queries."""
-        some = [one for one in queries.values() if isinstance(one, Query) and one.filters]
-        self._filtered = {signature(one) for one in some if is_shareable(one)}
+        some = {n: one for n, one in queries.items() if isinstance(one, Query) and one.filters}
+        self._filtered = {(signature(one), plans.get(n)) for n, one in some.items() if is_shareable(one)}
         for name, query in queries.items():
             self.add(name, self.check(name, query, plans.get(name)), plans.get(name), False)
         self._filtered.clear()
@@ -100,27 +100,18 @@ class Registry:
     def _group_for(
         self, name: str, query: Query, plan: str | None, history: bool, firsts: dict[str, int]
     ) -> Group:
-        """The group that has taken a query in: that of its core, or one of its own."""
+        """The group that has taken a query in: that of its core and the plan that it was given, or a new one."""
         if not is_shareable(query):
             own = OwnGroup(name, query, plan, self.options, self.house)
             own.begin(self.feed, firsts)
             return own
         said = signature(query)
         for group in self.groups:
-            if isinstance(group, SharedGroup) and group.said == said:
-                parsed = None if plan is None else group.state.factory.parse(plan)
-                if parsed is not None:
-                    group.state.steering.check(parsed)
+            if isinstance(group, SharedGroup) and group.takes(said, plan):
                 group.add(name, query, history, firsts)
-                if parsed is not None:
-                    try:
-                        self._with_state(partial(group.state.steering.change, parsed))
-                    except BaseException:
-                        group.drop(name)
-                        raise
                 return group
-        opening = Opening(self.feed, self.house, self.options, plan)
-        filtered = bool(query.filters) or said in self._filtered
+        opening = Opening(self.feed, self.house, self.options, plan, plan is not None)
+        filtered = bool(query.filters) or (said, plan) in self._filtered
         fresh = SharedGroup(opening, query, said, filtered, query.in_order)
         fresh.add_first(name, query, firsts)
         return fresh
@@ -139,6 +130,10 @@ class Registry:
             self.groups.remove(group)
         del self.of[name]
         self.queries = {known: query for known, query in self.queries.items() if known != name}
+        self.tidy()
+
+    def tidy(self) -> None:
+        """Queries have gone: let go of what only they used."""
         self._forget()
         self.waiting.need(self.used)
 

@@ -125,6 +125,7 @@ def _described(group: Group) -> dict[str, Any]:
         ],
         "order": list(group.core.names),
         "plan": str(state.plan),
+        "given": group.given_plan,
         "pins": list(state.steering.pinned),
         "frozen": state.steering.frozen,
         "decided": state.steering.decided,

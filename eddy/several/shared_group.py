@@ -37,6 +37,9 @@ class Opening:
     house: House
     options: Mapping[str, Any]
     plan: str | None
+    """The plan to begin with."""
+    given: bool
+    """Whether the queries were given it; else the engine has chosen it, and goes on choosing."""
 
 
 @frozen(eq=False)
@@ -59,7 +62,7 @@ class SharedGroup(Group):
 
         ``filtered``: one of the queries, of those to come too, has filters; ``ordered``: one asks for an order.
         """
-        self.said = said
+        self.said, self.given_plan = said, opening.given
         self._feed, self._house, self._options = opening.feed, opening.house, opening.options
         order = [name for name in self._feed.streams if name in query.streams]
         self.core = core_of(query, order, ordered, filtered)
@@ -71,7 +74,8 @@ class SharedGroup(Group):
         self._begun = np.zeros(len(order), np.int64)
         """The first row of each stream that it was given."""
         core_options = {**opening.options, "retractions": False}
-        self.engine = EngineOver(self._new(checked(self.core, opening.plan, **core_options), opening.plan))
+        options = checked(self.core, opening.plan if opening.given else None, **core_options)
+        self.engine = EngineOver(self._new(options, opening.plan))
 
     def _new(self, options: Options, plan: str | None) -> EngineState:
         """An empty state."""
@@ -89,6 +93,12 @@ class SharedGroup(Group):
     def members(self) -> dict[str, Member]:
         """The queries by name."""
         return self.output.members
+
+    def takes(self, said: Hashable, plan: str | None) -> bool:
+        """Whether it is for queries of a core that were given this plan, or none."""
+        if said != self.said or self.given_plan != (plan is not None):
+            return False
+        return plan is None or self.state.factory.parse(plan) == self.state.plan
 
     # -- queries come and go -----------------------------------------------------------------------------------------
 
