@@ -23,9 +23,11 @@ NEEDS = ("starlette", "uvicorn")
 
 
 class Server:
-    """Serves one page, on loopback alone, until it is closed."""
+    """Serves one page, or one of each query, on loopback alone, until it is closed."""
 
-    def __init__(self, told: Callable[[], dict[str, Any]], version: Callable[[], int], port: int = 0) -> None:
+    def __init__(
+        self, told: Callable[[str | None], dict[str, Any]], version: Callable[[], int], port: int = 0
+    ) -> None:
         require("a live page", NEEDS, "watch")
         import uvicorn
 
@@ -78,11 +80,11 @@ class Server:
         safe = {"Content-Security-Policy": policy(True), "X-Content-Type-Options": "nosniff"}
         safe |= {"Referrer-Policy": "no-referrer", "Cache-Control": "no-store", "X-Frame-Options": "DENY"}
 
-        async def home(_: Any) -> Any:
-            return HTMLResponse(page(self._told(), True), headers=safe)
+        async def home(request: Any) -> Any:
+            return HTMLResponse(page(self._told(_query(request)), True), headers=safe)
 
-        async def run(_: Any) -> Any:
-            return Response(as_json(self._told()), media_type="application/json", headers=safe)
+        async def run(request: Any) -> Any:
+            return Response(as_json(self._told(_query(request))), media_type="application/json", headers=safe)
 
         async def events(request: Any) -> Any:
             return StreamingResponse(self._readings(request), media_type="text/event-stream", headers=safe)
@@ -102,12 +104,18 @@ class Server:
             over, version = self._closing, self._version()
             if version != seen:
                 seen, quiet = version, 0
-                yield f"data: {as_json(self._told())}\n\n"
+                yield f"data: {as_json(self._told(_query(request)))}\n\n"
             elif quiet >= 40:
                 quiet = 0
                 yield ": still here\n\n"
             quiet += 1
             await asyncio.sleep(PERIOD)
+
+
+def _query(request: Any) -> str | None:
+    """The query that a page is asked of, if it says which."""
+    found = request.query_params.get("query")
+    return None if found is None else str(found)
 
 
 def _bound(port: int) -> socket.socket:

@@ -14,7 +14,9 @@ from eddy.engine.eddy import Eddy
 from eddy.errors import EddyError
 from eddy.page.html import write
 from eddy.page.recorder import Recorder
+from eddy.page.several import Recorders
 from eddy.page.watching import Watching
+from eddy.running.shared import SharedEngine
 from eddy.sinks.disk import explained
 from policies.options import whole
 
@@ -50,12 +52,16 @@ class Showing:
     stays: bool = False
     """Whether the page is answered when the run is over: then whoever runs it closes it."""
 
-    def begin(self, engine: Eddy, sources: Mapping[str, Any], began: float) -> None:
+    def begin(self, engine: Eddy | SharedEngine, sources: Mapping[str, Any], began: float) -> None:
         """The engine is there. ``began``: when the run began, by the monotonic clock."""
         if self.asked.port is None and self.asked.report is None and self.folder is None:
             return
         named = {name: str(source) for name, source in sources.items()}
-        recorder = Recorder(engine, "eddy run", named, began=began)
+        recorder = (
+            Recorders(engine.engine, "eddy run", named, began)
+            if isinstance(engine, SharedEngine)
+            else Recorder(engine, "eddy run", named, began=began)
+        )
         recorder.read()
         self.page = Watching(recorder, self.asked.port)
 

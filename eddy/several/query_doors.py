@@ -39,6 +39,10 @@ class QueryDoors(Eddy):
         """The names of the queries, those together that have one core, and so one plan."""
         return tuple(group.names for group in self._registry.groups)
 
+    def engine_of(self, query: str) -> EngineOver:
+        """The engine that runs a query, with all that have its core: for pages and metrics, which read it."""
+        return self._registry.group(query).engine
+
     # -- plans -------------------------------------------------------------------------------------------------------
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import Any, ClassVar, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import pyarrow as pa
 
@@ -25,6 +25,9 @@ from eddy.shown import kind_of
 from eddy.snapshot.format import opened
 from eddy.snapshot.place import Place
 from policies import Feedback, Migration, Routing
+
+if TYPE_CHECKING:
+    from eddy.page.watching import Watching
 
 T = TypeVar("T")
 
@@ -89,7 +92,7 @@ class SharedEddy(QueryDoors):
         """Run one more query from now on. It sees the rows that are live; without ``history`` those to come only.
 
         Rows are live while a window of some query holds them. The query's STAIRs are holes, which fill when they are
-        asked for. If a query with the same core is there, the two have one plan: ``plan``, if it is given.
+        asked for. It shares the plan of queries with the same core that were given the same ``plan``, or none, as it.
         """
         self._check_open("add a query")
         flag("history", history)
@@ -221,9 +224,11 @@ class SharedEddy(QueryDoors):
         self._closed, self._pending = False, None
         return self
 
-    def watch(self, *, port: int = 0) -> NoReturn:
-        """Not of several queries."""
-        raise EddyError("the page shows an engine of one query: print(engine.explain()) shows all of several")
+    def watch(self, *, port: int = 0, query: str | None = None) -> Watching:
+        """A live page, with a choice of queries; ``query`` comes first: see `eddy.watch`."""
+        from eddy.page.watching import watch
+
+        return watch(self, port=port, query=query)
 
     def plan_svg(self, query: str | None = None) -> str:
         """The plan of a query as a picture."""

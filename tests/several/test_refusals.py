@@ -224,7 +224,7 @@ def test_options_that_do_not_go_with_several_queries(options, match):
     "what, match",
     [
         (lambda engine: engine.push("A", row("A", 12), max_rows=5), "max_rows is for engines of one query"),
-        (lambda engine: engine.watch(), "the page shows an engine of one query"),
+        (lambda engine: engine.watch(query="more"), "there is no query 'more'"),
         (lambda engine: engine.advance(12, stream="A"), "with Eddy\\(queries, lateness=0\\)"),
         (lambda engine: engine.late(), "late='keep'"),
         (lambda engine: engine.table("join"), "join has none"),

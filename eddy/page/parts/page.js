@@ -47,6 +47,20 @@
 
   // -- the head -------------------------------------------------------------------------------------------------------
 
+  // Of an engine of several queries: those that share a plan, each with a page.
+  function cores() {
+    const told = JSON.stringify(run.cores || []), nav = byId("cores");
+    if (nav.dataset.told === told) return;
+    nav.dataset.told = told;
+    nav.hidden = !run.live || (run.cores || []).length < 2;
+    nav.replaceChildren(...(run.cores || []).map((core) => {
+      const link = make("a", core.queries);
+      link.href = core.at;
+      if (core.here) link.setAttribute("aria-current", "page");
+      return link;
+    }));
+  }
+
   // Of the whole run, where there is no last stretch that tells how fast it goes now.
   const overall = (of) => ((run.ended || !run.live) && of.average !== undefined ? of.average : null);
 
@@ -73,6 +87,7 @@
     }));
     byId("plan-text").textContent = (now.plan || "") + (now.changing ? "   (STAIRs are being completed)" : "");
     byId("query").textContent = run.query;
+    cores();
   }
 
   // -- the plan -------------------------------------------------------------------------------------------------------
@@ -393,7 +408,7 @@
   new ResizeObserver(() => requestAnimationFrame(() => charts.forEach(fit))).observe(byId("charts"));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => run.now.picture && drawCharts());
   if (run.live && !run.ended) {
-    const source = new EventSource("/events");
+    const source = new EventSource("/events" + location.search);
     source.onmessage = (event) => {
       show(JSON.parse(event.data));
       if (run.ended) source.close();
