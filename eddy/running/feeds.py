@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from attrs import define, field
 
 from eddy.errors import EddyError
 from eddy.query.query import Query
+from eddy.running.ahead import Ahead
 from eddy.running.checking import Checked, Checker
 from eddy.running.letters import Letters
 from eddy.running.sizing import Sizing
@@ -179,7 +181,9 @@ class Feed:
     def _next(self) -> Any:
         try:
             if self._pieces is None:
-                self._pieces = iter(self.source.read(self.at))
+                ahead = self.source.ahead and self.sizing is None  # small pieces are not worth a thread
+                read = partial(self.source.read, self.at)
+                self._pieces = Ahead(read) if ahead else iter(read())
             return next(self._pieces, None)
         except OSError as error:
             raise EddyError(f"cannot read {self.source}: {error.strerror or error}") from error

@@ -79,6 +79,8 @@ class Source:
     """What messages call it."""
     static: bool = False
     """Whether it is a relation that is loaded once, for a text query that does not say so."""
+    ahead: bool = False
+    """Whether another thread may read it, and a piece before it is asked for: what libraries read without Python."""
 
     def read(self, position: Any) -> Iterator[tuple[Any, Any] | Piece]:
         """Yield (batch, position) for the rows behind ``position``, None at the beginning.

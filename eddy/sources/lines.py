@@ -67,6 +67,10 @@ class LineFiles(Source):
         return not self.follow
 
     @property
+    def ahead(self) -> bool:  # type: ignore[override]
+        return not self.follow
+
+    @property
     def name(self) -> str:  # type: ignore[override]
         return self.files.path
 

@@ -24,8 +24,10 @@ def looked(
     ``alone`` is the source with its times alone, and has the same positions: it is read where there is no more room.
     """
     kept: deque[Piece] = deque()
+    more = False
 
     def pieces() -> Iterator[Piece]:
+        nonlocal more
         left = room
         for piece in source.read(None):
             assert isinstance(piece, Piece)
@@ -33,13 +35,14 @@ def looked(
             yield piece
             left -= LETTER * len(piece.bad) + (0 if piece.rows is None else piece.rows.nbytes)
             if left <= 0:
+                more = True
                 for other in alone.read(piece.position):
                     assert isinstance(other, Piece)
                     yield other
                 return
 
     most = worst(pieces(), column, kind)
-    return most, AtHand(source, kept)
+    return most, AtHand(source, kept, source.ahead and more)
 
 
 @define(eq=False)
@@ -48,6 +51,7 @@ class AtHand(Source):
 
     source: Source
     kept: deque[Piece]
+    ahead: bool = False
 
     def __attrs_post_init__(self) -> None:
         of = self.source

@@ -15,6 +15,9 @@ from eddy.sources.looking import looked
 from eddy.sources.places import Files
 from eddy.sources.progress import before, first_with_columns, known_files, total, worst
 
+ROWS = 2 * BATCH
+"""Rows of a batch, about, where nobody asks for another number: columns need no room in caches for their text."""
+
 
 @frozen(eq=False)
 class TableFiles(Source):
@@ -25,7 +28,7 @@ class TableFiles(Source):
     given: Mapping[str, object] | None = None
     time: str | None = None
     columns: tuple[str, ...] | None = None
-    batch: int = BATCH
+    batch: int = ROWS
     follow: bool = False
     schema: pa.Schema = field(init=False)
 
@@ -44,6 +47,10 @@ class TableFiles(Source):
 
     @property
     def bounded(self) -> bool:  # type: ignore[override]
+        return not self.follow
+
+    @property
+    def ahead(self) -> bool:  # type: ignore[override]
         return not self.follow
 
     @property
