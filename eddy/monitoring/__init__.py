@@ -1,4 +1,4 @@
 """What others may read of an engine or a run while it works: metrics, for Prometheus and OpenTelemetry.
 
-May import: values, query, engine, and what lies in no room.
+May import: values, query, engine, several, and what lies in no room.
 """

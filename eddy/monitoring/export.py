@@ -77,8 +77,4 @@ def metrics(engine: Eddy, to: Any) -> Metrics:
     """
     if not isinstance(engine, Eddy):
         raise EddyError(f"metrics are those of an eddy.Eddy, not of a {kind_of(engine)}")
-    if engine.several:
-        raise EddyError(
-            "metrics are those of an engine of one query: engine.statistics() has the counts of several"
-        )
     return Metrics(Readings(engine)).to(to)

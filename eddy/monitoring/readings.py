@@ -10,6 +10,8 @@ from attrs import define, frozen
 
 from eddy.engine.eddy import Eddy
 from eddy.monitoring.histogram import Histogram
+from eddy.monitoring.several import of_several
+from eddy.several.shared_eddy import SharedEddy
 from eddy.values.types import UNITS
 
 SHARE = 100
@@ -50,6 +52,21 @@ METRICS = {
         ),
         Metric("eddy_watermark_seconds", "gauge", "The time up to which all rows are there.", STREAM, "s"),
         Metric("eddy_plan_changes_total", "counter", "Changes of the plan."),
+        Metric(
+            "eddy_query_results_total", "counter", "Results of each of several queries, in a run.", "query"
+        ),
+        Metric(
+            "eddy_core_plan_changes_total",
+            "counter",
+            "Of several queries, changes of each plan, by the first of its queries.",
+            "query",
+        ),
+        Metric(
+            "eddy_core_results_total",
+            "counter",
+            "Of several queries, what each plan has joined, before its queries are told apart, by the first of these.",
+            "query",
+        ),
         Metric("eddy_memory_bytes", "gauge", "Bytes that are held, by part.", "part", "By"),
         Metric("eddy_memory_budget_bytes", "gauge", "The memory budget, if there is one.", None, "By"),
         Metric("eddy_dead_letters_total", "counter", "Rows that were none, in a run.", STREAM),
@@ -137,7 +154,8 @@ class Readings:
     def _read(self) -> Values:
         if self.engine is None:
             return self._values or {}
-        values = of_engine(self.engine)
+        engine = self.engine
+        values = of_several(engine) if isinstance(engine, SharedEddy) else of_engine(engine)
         for name, found in self.more().items():
             values[name] = {**values.get(name, {}), **found}
         assert values.keys() <= METRICS.keys()

@@ -13,6 +13,7 @@ from eddy.monitoring.export import Metrics
 from eddy.monitoring.histogram import Histogram
 from eddy.monitoring.readings import Readings, Value
 from eddy.running.feeds import BEFORE, Feed
+from eddy.running.shared import SharedEngine
 from eddy.running.sizing import Sizing
 from eddy.values.types import UNITS
 
@@ -62,11 +63,12 @@ class Meter:
             self.close()
             raise
 
-    def watch(self, engine: Eddy, loop: Loop, feeds: Sequence[Feed]) -> None:
+    def watch(self, engine: Eddy | SharedEngine, loop: Loop, feeds: Sequence[Feed]) -> None:
         """Metrics are those of this run."""
         if self.metrics is not None:
             readings = self.metrics.readings
-            readings.more, readings.engine = lambda: self.values(loop, feeds), engine
+            readings.more = lambda: self.values(loop, feeds)
+            readings.engine = engine.engine if isinstance(engine, SharedEngine) else engine
 
     def finish(self) -> None:
         """The run is over: its last metrics are kept for OpenTelemetry, which may ask later."""
@@ -90,7 +92,7 @@ class Meter:
         newest = {feed.name: feed.newest for feed in feeds if feed.newest != BEFORE}
         furthest = max(newest.values(), default=0)
         bad = loop.options.bad.counts
-        return {
+        found: dict[str, Mapping[str, Value]] = {
             "eddy_rows_total": {feed.name: feed.rows for feed in feeds},
             "eddy_results_total": {"": loop.results},
             "eddy_newest_event_time_seconds": {name: time / second for name, time in newest.items()},
@@ -100,3 +102,6 @@ class Meter:
             "eddy_checkpoint_seconds_total": {"": self.checkpoint_seconds},
             "eddy_batch_latency_seconds": {"": self.batches},
         }
+        if loop.several is not None:
+            found["eddy_query_results_total"] = dict(loop.runs.counts)
+        return found

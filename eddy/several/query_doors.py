@@ -158,6 +158,11 @@ class QueryDoors(Eddy):
         """One."""
         return 1
 
+    @property
+    def time_unit(self) -> str | None:
+        """The unit of times that `overall` tells; None where they are plain numbers."""
+        return self._registry.feed.query.time_unit
+
     # -- what goes on --------------------------------------------------------------------------------------------------
 
     def statistics(self, query: str | None = None) -> Any:
