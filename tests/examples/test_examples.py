@@ -15,11 +15,11 @@ from examples.comparing import counted
 
 ROOT = Path(__file__).parents[2]
 SIZES = {
-    "ads": {"rows": 6_000},
     "flights": {"months": 1},
     "orders": {"rows": 2_000},
     "sensors": {"rows": 3_000},
 }
+"""Of those that have fewer rows here than they write by themselves. The advertisements have all their 200,000 a file."""
 EXAMPLES = ["ads", "aircraft", "flights", "orders", "sensors"]
 
 
