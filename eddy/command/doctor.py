@@ -43,10 +43,12 @@ def doctor() -> int:
             if name in missing
             else f"{name} {version(name)}"
         )
-    for name, (what, how) in OPTIONAL.items():
-        there = importlib.util.find_spec(name) is not None
-        print(f"{name} {_version_of(name)}" if there else f"{name}: not installed; for {what}: {how}")
-    print("\n".join(servers()))
+    lines = [*_libraries(), *servers()]
+    print("\n".join(lines))
+    if any("eddy-stairs[" in line for line in lines):
+        print(
+            "eddy-stairs[...] is not on a package index yet: in a clone of the sources, pip install '.[...]'"
+        )
     spark = importlib.util.find_spec("pyspark") is not None
     print(f"Java, for Spark: {_java() if spark else 'not looked for, since pyspark is missing'}")
     if missing:
@@ -54,6 +56,16 @@ def doctor() -> int:
     told, kept = _kernels()
     print(f"kernels: {told}")
     return 0 if kept else 1
+
+
+def _libraries() -> list[str]:
+    """A line for each library that not everybody needs."""
+    return [
+        f"{name} {_version_of(name)}"
+        if importlib.util.find_spec(name) is not None
+        else f"{name}: not installed; for {what}: {how}"
+        for name, (what, how) in OPTIONAL.items()
+    ]
 
 
 def servers() -> list[str]:

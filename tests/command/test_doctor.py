@@ -83,6 +83,7 @@ def test_what_is_missing_is_named_with_its_command():
         "delta://, delta+s3:// sources and sinks: not installed; pip install 'eddy-stairs[delta]'\n"
         in done.stdout
     )
+    assert done.stdout.count("in a clone of the sources, pip install '.[...]'\n") == 1
 
 
 def test_without_spark_all_but_spark_is_well(tmp_path):
