@@ -149,6 +149,7 @@ show_root_heading = true
 show_root_full_path = false
 show_signature_annotations = true
 show_if_no_docstring = true
+merge_init_into_class = true
 show_attribute_values = false
 show_labels = false
 filters = ["!^_"]

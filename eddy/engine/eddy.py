@@ -52,6 +52,24 @@ class Eddy:
     ``advise`` the policy only says, in `decisions`, what it would do (`policies.Auto` if none is given).
 
     An engine works with copies of its own of the policies that it is given: `engine.routing` is the one that learns.
+
+    Args:
+        query: What to join; or a dict of several queries by name: see `SharedEddy`.
+        plan: The plan to begin with, such as ``"(A B) C"``, ``"stems"`` or orderings.
+        routing: Who chooses plans: `policies.Fixed` if there is a plan, else `policies.Auto`.
+        migration: How one plan becomes another: `policies.Jisc`.
+        feedback: Which rows wait for partners higher up: `policies.NoFeedback`.
+        batch_size: The most events that are worked for at once.
+        joins: "hash"; or "nested", as most experiments in the papers.
+        seed: For policies that choose at random.
+        retractions: Whether results are withdrawn when they are no longer true.
+        memory: A budget in bytes, or as a text such as ``"512 MB"``: above it composites give way.
+        advise: Whether the policy only says what it would do.
+        threads: How many cores join.
+        lateness: How far rows may be out of order; a dict has one for each stream.
+        late: What becomes of rows that come later still: "error", "drop" or "keep".
+        idle: After how long a silent stream holds up the others no longer.
+        clock: What tells that time, in seconds: `time.monotonic`.
     """
 
     query: Query = given("query", "make another engine")

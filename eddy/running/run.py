@@ -54,22 +54,34 @@ def run(
 ) -> Outcome:
     """Run a query over sources, from their first row to their last, and write its results to a sink.
 
-    ``query`` is an `eddy.Query`, or a text of SQL, whose streams have the columns of their sources; or a dict of
-    several by name, which share an engine: then ``sink`` is a dict of a sink for each, or one for all results, with a
-    column ``query``. ``sources`` has for
-    each stream an `eddy.Source`, or what `eddy.source` makes one of. Without a sink results are collected:
-    ``run(...).to_arrow()``. Rows are merged by time. How far they may be out of order is ``lateness``, as in `Eddy`;
-    without it, files are looked through for it first, and all else is taken to be in order. ``late`` and ``bad`` say
-    what becomes of late rows and of such that are no rows: "drop", "error", or "keep:FILE", a file of JSON lines.
-    ``checkpoint`` is a folder: every 10 seconds (``every``) positions, engine and sink are committed together, and the
-    same call after a crash goes on from there. With ``speed="10x"`` rows come ten times as fast as their times say.
-    ``batch`` rows are read at a time, ``limit`` results are given at most, ``on_progress`` is called with an
-    `eddy.Progress` a few times a second, and ``control`` once, with an object whose `stop()` ends the run. With
-    ``latency="50 ms"`` batches are as large as they may be for the results of a row to be written so soon after it was
-    read; ``batch`` is then the most that they may have. ``metrics=":9100"`` answers Prometheus; it may be a registry of
-    its client, or a meter provider of OpenTelemetry, or a list of these. ``watch=True``, or a port, serves a live page
-    of the run on this machine, and ``report="run.html"`` writes it to a file at the end. With
-    ``on="spark"`` Spark reads the files and joins them. All other options are those of `Eddy`.
+    Rows are merged by time. After a crash the same call with a ``checkpoint`` goes on where it stood.
+
+    Args:
+        query: An `eddy.Query`, or a text of SQL, whose streams have the columns of their sources; or a dict of several
+            by name, which share an engine.
+        sources: For each stream an `eddy.Source`, or what `eddy.source` makes one of.
+        sink: An `eddy.Sink`, or what `eddy.sink` makes one of; without it results are collected:
+            ``run(...).to_arrow()``. For several queries a dict of a sink for each, or one for all results, with a
+            column ``query``.
+        lateness: How far rows may be out of order, as in `Eddy`. Without it files are looked through for it first, and
+            all else is taken to be in order.
+        late: What becomes of late rows: "error", "drop", or "keep:FILE", a file of JSON lines.
+        bad: What becomes of what is no row, in the same words.
+        batch: About how many rows are read at a time; with ``latency`` the most that a batch may have.
+        limit: The most results that are given.
+        on_progress: Is called with an `eddy.Progress` a few times a second, and at the end.
+        checkpoint: A folder, in which positions, engine and sink are committed together.
+        every: How often that is done; every 10 seconds without it.
+        speed: ``"10x"``: rows come ten times as fast as their times say.
+        latency: ``"50 ms"``: batches are as large as they may be for the results of a row to be written so soon after
+            it was read.
+        metrics: ``":9100"`` answers Prometheus; or a registry of its client, a meter provider of OpenTelemetry, or a
+            list of these.
+        watch: True, or a port: serve a live page of the run on this machine.
+        report: A file, to which that page is written at the end.
+        on: ``"spark"``: Spark reads the files and joins them.
+        control: Is called once, with an object whose `stop()` ends the run.
+        **options: All others are those of `Eddy`.
     """
     queries = query if isinstance(query, Mapping) else None
     if queries is not None:
