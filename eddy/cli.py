@@ -16,7 +16,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return main(arguments)
     except EddyError as error:
-        print(f"eddy: {error}", file=sys.stderr)
+        from eddy.command.wording import told
+
+        given = sys.argv[1:] if arguments is None else arguments
+        print(f"eddy: {error if list(given[:1]) == ['sql'] else told(str(error))}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130

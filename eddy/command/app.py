@@ -62,6 +62,7 @@ def run(
     *sources: str,
     out: Annotated[str, Parameter(allow_leading_hyphen=True)] = "-",
     format: str | None = None,
+    read: list[str] | None = None,
     schema: list[str] | None = None,
     time: list[str] | None = None,
     lateness: str | None = None,
@@ -97,7 +98,9 @@ def run(
     out
         A file (.parquet, .csv, .jsonl, .arrow), a folder (out/), or - for standard output.
     format
-        Of a folder, or of standard output: parquet, csv, tsv, jsonl, arrow.
+        Of results, in a folder or on standard output: parquet, csv, tsv, jsonl, arrow.
+    read
+        The format of a source whose name does not say it: clicks=csv. It may be given for each.
     schema
         The columns of streams: a JSON file, {"clicks": {"ts": "timestamp", "user": "int64"}}; or clicks=like.parquet,
         a file whose columns one stream has. It may be given for each.
@@ -148,7 +151,7 @@ def run(
     """
     from eddy.command.run import Asked, run
 
-    asked = Asked(query, sources, schema or [], time or [], follow)
+    asked = Asked(query, sources, schema or [], time or [], follow, read or [])
     options = {"lateness": lateness, "late": late, "bad": bad, "checkpoint": checkpoint, "every": every}
     options |= {"speed": speed, "latency": latency, "metrics": metrics, "on": on}
     pages = {"watch": watch if port is None else port, "report": report}
@@ -191,7 +194,12 @@ def sql(
 
 @app.command
 def check(
-    query: str, /, *sources: str, schema: list[str] | None = None, time: list[str] | None = None
+    query: str,
+    /,
+    *sources: str,
+    read: list[str] | None = None,
+    schema: list[str] | None = None,
+    time: list[str] | None = None,
 ) -> int:
     """Type a query against its sources without running it: windows, keys, warnings.
 
@@ -201,6 +209,8 @@ def check(
         A file with one SELECT, or the SELECT itself.
     sources
         A source for each stream: name=path.
+    read
+        The format of a source whose name does not say it: clicks=csv. It may be given for each.
     schema
         The columns of streams: a JSON file, or clicks=like.parquet. It may be given for each.
     time
@@ -209,7 +219,7 @@ def check(
     from eddy.command.check import check
     from eddy.command.run import Asked
 
-    return check(Asked(query, sources, schema or [], time or [], False))
+    return check(Asked(query, sources, schema or [], time or [], False, read or []))
 
 
 @app.command
@@ -218,6 +228,7 @@ def replay(
     to: Annotated[str, Parameter(allow_leading_hyphen=True)],
     speed: str = "1x",
     format: str | None = None,
+    read: list[str] | None = None,
     schema: list[str] | None = None,
     time: list[str] | None = None,
     bad: str = "drop",
@@ -236,7 +247,9 @@ def replay(
     speed
         How many times as fast as recorded: 10x, or max. Times that are whole numbers count seconds.
     format
-        Of files, or of standard output: jsonl, csv, tsv, parquet, arrow.
+        Of the files that are written, or of standard output: jsonl, csv, tsv, parquet, arrow.
+    read
+        The format of a source whose name does not say it: clicks=csv. It may be given for each.
     schema
         The columns of streams: a JSON file, or clicks=like.parquet. It may be given for each.
     time
@@ -251,7 +264,9 @@ def replay(
     from eddy.command.replay import replay
     from eddy.command.run import Asked
 
-    return replay(Asked("", sources, schema or [], time or [], follow), to, format, speed, bad, quiet=quiet)
+    return replay(
+        Asked("", sources, schema or [], time or [], follow, read or []), to, format, speed, bad, quiet=quiet
+    )
 
 
 @app.command

@@ -6,6 +6,7 @@ import sys
 import warnings
 
 from eddy.command.run import Asked
+from eddy.command.wording import told
 from eddy.inspect.described import described
 from eddy.running.asked import query_of
 
@@ -17,5 +18,5 @@ def check(asked: Asked) -> int:
         query, sources = query_of(asked.text(), asked.opened())
     print("\n".join(described(query, sources)))
     for warning in warned:
-        print(f"warning: {warning.message}", file=sys.stderr)
+        print(f"warning: {told(str(warning.message))}", file=sys.stderr)
     return 0

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import eddy
 from eddy.command.app import Wrong
 from eddy.command.run import Asked
+from eddy.command.wording import plain_warnings
 from eddy.running.describing import left_out
 from eddy.running.letters import Letters, way_of
 from eddy.running.replay import Replay, Replayed
@@ -24,6 +25,11 @@ PLACE = "{stream}"
 
 def replay(asked: Asked, to: str, format: str | None, speed: str, bad: str, *, quiet: bool) -> int:
     """Do it. The exit status: 0, or 130 after Ctrl-C."""
+    with plain_warnings(quiet):
+        return _replay(asked, to, format, speed, bad, quiet)
+
+
+def _replay(asked: Asked, to: str, format: str | None, speed: str, bad: str, quiet: bool) -> int:
     sources, times = asked.opened(), speed_of(speed)
     way, letters = way_of("bad", bad)
     sinks = {name: sink_of(to, name, format, list(sources)) for name in sources}

@@ -7,7 +7,6 @@ import os
 import re
 import sys
 import time
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,6 +16,7 @@ import eddy
 from eddy.command.app import Wrong
 from eddy.command.schemas import schemas_of
 from eddy.command.view import Live, Plain, Silent
+from eddy.command.wording import plain_warnings
 from eddy.errors import EddyError
 from eddy.running.asked import query_of
 from eddy.running.stopping import Stopped
@@ -32,6 +32,7 @@ class Asked:
     schemas: Sequence[str]
     times: Sequence[str]
     follow: bool
+    reads: Sequence[str] = ()
 
     def text(self) -> str:
         """The SELECT: that of the file, or the argument itself."""
@@ -52,13 +53,20 @@ class Asked:
         if not paths:
             raise Wrong("give a source for each stream, such as clicks=clicks.parquet")
         times = _pairs(self.times, "--time", "clicks=when")
+        formats = _pairs(self.reads, "--read", "clicks=csv")
         schemas = schemas_of(self.schemas)
-        for option, given in (("--time", times), ("--schema", schemas)):
+        for option, given in (("--time", times), ("--read", formats), ("--schema", schemas)):
             for name in given:
                 if name not in paths:
                     raise Wrong(f"{option} names {name}: there is no such source, only {', '.join(paths)}")
         return {
-            name: eddy.source(path, schema=schemas.get(name), time=times.get(name), follow=self.follow)
+            name: eddy.source(
+                path,
+                schema=schemas.get(name),
+                format=formats.get(name),
+                time=times.get(name),
+                follow=self.follow,
+            )
             for name, path in paths.items()
         }
 
@@ -74,16 +82,25 @@ def run(
     quiet: bool,
 ) -> int:
     """Run it. The exit status: 0, or 130 after Ctrl-C."""
+    with plain_warnings(quiet):
+        return _run(asked, out, format, options, engine, explain, quiet)
+
+
+def _run(
+    asked: Asked,
+    out: str,
+    format: str | None,
+    options: dict[str, Any],
+    engine: dict[str, Any],
+    explain: bool,
+    quiet: bool,
+) -> int:
     text, sources = asked.text(), asked.opened()
     lateness = options["lateness"]
     if lateness is not None and lateness.isdigit():
         options["lateness"] = int(lateness)
     engine = {name: value for name, value in engine.items() if value is not None}
-    with warnings.catch_warnings(record=not quiet) as warned:
-        warnings.simplefilter("ignore" if quiet else "always")
-        query, matched = query_of(text, sources)
-    for warning in warned or ():
-        print(f"eddy: {warning.message}", file=sys.stderr)
+    query, matched = query_of(text, sources)
     if explain:
         print(eddy.Eddy(query, **{k: v for k, v in engine.items() if k != "idle"}).explain())
         return 0

@@ -20,7 +20,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=0.5)
     listed = ", ".join(known[:20]) + (", ..." if len(known) > 20 else "")
     guess = f"did you mean {folded[close[0]]}? " if close else ""
-    return f"{guess}There is {listed or 'none'}"
+    return f"{guess}There {'are' if len(known) > 1 else 'is'} {listed or 'none'}"
 
 
 Pair = tuple[str, str]

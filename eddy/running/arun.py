@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
+from eddy.errors import EddyError
 from eddy.query.query import Query
 from eddy.results.result import Result
 from eddy.running.apart import check_apart
@@ -15,6 +16,20 @@ from eddy.running.loop import Loop
 from eddy.running.options import checked
 from eddy.sinks.base import Sink, commit_at_once
 from eddy.sources.source import sources_of
+
+RUNS = {
+    "sink": "writes none",
+    "checkpoint": "does not know what has become of them, so it has no checkpoints",
+    "every": "has no checkpoints",
+    "on": "runs here",
+    "on_progress": "tells nothing else",
+    "speed": "has no pace",
+    "metrics": "serves none",
+    "watch": "serves no page",
+    "report": "writes no page",
+    "control": "ends when no more results are asked for",
+}
+"""Options of `eddy.run` that it has not, and why."""
 
 
 async def arun(
@@ -33,6 +48,12 @@ async def arun(
 
     Reading and joining are done in another thread. Nothing more is read before the next result is asked for.
     """
+    for name in options:
+        if name in RUNS:
+            raise EddyError(
+                f"arun has no {name}=: it gives results to the program that asks for them, and {RUNS[name]}. Use "
+                "asyncio.to_thread(eddy.run, query, sources, sink, ...)"
+            )
     given = {"lateness": lateness, **options}
     checked_options = checked(None, bad, late, batch, limit, None, None, None, given, latency)
     made, matched = await asyncio.to_thread(lambda: query_of(query, sources_of(sources)))

@@ -7,8 +7,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import pyarrow as pa
-from attrs import frozen
+from attrs import field, frozen
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
@@ -17,50 +16,16 @@ from eddy.query.names import nearest
 from eddy.query.query import Query
 from eddy.query.sql import sql
 from eddy.query.stream import Stream
+from eddy.running.columns import Typing, typed
 from eddy.shown import shown
 from eddy.sources.base import Source
-from eddy.sources.lines import LineFiles
-from eddy.values.types import ColumnType, column_type
+from eddy.sources.inferring import Inferred
+from eddy.values.types import ColumnType
 
 _UNSORTED = "ORDER BY, LIMIT and OFFSET sort and cut engine.table(): a run gives all changes of all groups"
 _WORD = re.compile(r"\w+")
 _BRACKET = re.compile(r"\[[^\[\]]*\]")
 _EXCEPT = re.compile(r"(?<![\w.])EXCEPT\b", re.IGNORECASE)
-
-
-def typed(source: Source) -> tuple[dict[str, ColumnType], dict[str, str]]:
-    """The columns of a source that a query can have, and why it cannot have the others."""
-    schema = source.schema
-    if schema is None:
-        raise EddyError(
-            f"{source} is not there yet: give its schema too, or a query whose streams have their columns"
-        )
-    pairs = zip(schema.names, schema.types, strict=True) if isinstance(schema, pa.Schema) else schema.items()
-    columns: dict[str, ColumnType] = {}
-    others: dict[str, str] = {}
-    for name, spec in pairs:
-        try:
-            columns[name] = column_type(spec)
-        except QueryError as error:
-            if not isinstance(spec, pa.DataType):
-                raise QueryError(f"the schema of {source}: column {name!r}: {error}") from None
-            if pa.types.is_date(spec):
-                columns[name] = column_type("timestamp[s]")
-            else:
-                others[name] = str(spec)
-    return columns, others
-
-
-def time_of(source: Source, columns: Mapping[str, ColumnType]) -> str | None:
-    """The column of its time: the one that it says, `ts`, or its only timestamp; None where there is none of these."""
-    if source.time is not None:
-        if source.time not in columns:
-            raise EddyError(
-                f"{source} has no column {source.time} for its time: {nearest(source.time, columns)}"
-            )
-        return source.time
-    times = [name for name, kind in columns.items() if kind.kind == "timestamp"]
-    return None if "ts" in columns or len(times) != 1 else times[0]
 
 
 def query_of(query: Any, sources: Mapping[str, Source]) -> tuple[Query, dict[str, Source]]:
@@ -77,83 +42,80 @@ def query_of(query: Any, sources: Mapping[str, Source]) -> tuple[Query, dict[str
 class Declared:
     """The streams of texts, as their sources have them."""
 
-    sources: Mapping[str, Source]
+    typing: Typing
     named: Mapping[str, Stream]
     """With the columns that the texts name."""
-    whole: Mapping[str, Stream]
-    """With all that a query can have."""
-    others: Mapping[str, Mapping[str, str]]
-    """Columns that no query can have, and their types."""
+    told: set[str] = field(factory=set)
+    """What was warned of already."""
 
     def query(self, text: str) -> Query:
         """The query of a text; QueryError says what is wrong with it, knowing all columns."""
         try:
             made = sql(text, self.named)
         except QueryError as narrow:
-            error = _with_all(text, self.whole) or narrow
-            texts = _inferred_texts(self.sources, str(error))
-            if texts:
-                error.args = (f"{error}\n{texts}",)
-            words = _words(text)
-            told = [
-                f"{name}.{column} is {kind}"
-                for name, others in self.others.items()
-                for column, kind in others.items()
-                if column in words
-            ]
-            if told:
-                error.args = (f"{error}. Columns of these types cannot be used: {', '.join(told)}",)
+            error = _with_all(text, self.typing) or narrow
+            _tell_more(error, text, self.typing)
             raise error from None
-        if made.cut:
-            warnings.warn(_UNSORTED, stacklevel=4)
+        tables = tables_of(text)
+        told = [*self.typing.warnings(made, tables), *self.typing.without_time(made, tables)]
+        for one in [*told, _UNSORTED] if made.cut else told:
+            if one not in self.told:
+                self.told.add(one)
+                warnings.warn(one, stacklevel=4)
         return made
 
 
 def declared(texts: Sequence[Any], sources: Mapping[str, Source]) -> Declared:
-    """What texts know of their streams: all of them the same."""
+    """What texts know of their streams: all of them the same, with types that all can use, if values allow that."""
     for text in texts:
         if not isinstance(text, str):
             raise EddyError(f"a query is an eddy.Query or a text of SQL, not {shown(text)}")
     whole_text = "\n".join(texts)
-    named, whole, unusable = {}, {}, {}
-    for name, source in sources.items():
-        columns, others = typed(source)
-        if not columns:
-            raise EddyError(f"{source} has no column that a query can use: {shown(others)}")
-        if source.static:
-            named[name] = Stream(named_in(whole_text, columns, ""), static=True)
-            whole[name] = Stream(columns, static=True)
-            continue
-        time = time_of(source, columns)
-        named[name] = Stream(named_in(whole_text, columns, time or "ts"), time=time)
-        whole[name], unusable[name] = Stream(columns, time=time), others
-    return Declared(sources, named, whole, unusable)
+    tables = {alias: table for text in texts for alias, table in tables_of(text).items()}
+    typing = Typing(dict(sources))
+    while True:
+        named = typing.streams(lambda columns, time: named_in(whole_text, columns, time))
+        wrong = [error for text in texts if (error := _wrong(text, named)) is not None]
+        lacking = any(_lacks_column(_with_all(text, typing)) for text in texts) if wrong else False
+        if not any(typing.fit(str(error), tables) for error in wrong) and not (lacking and typing.complete()):
+            return Declared(typing, named)
 
 
-def _inferred_texts(sources: Mapping[str, Source], error: str) -> str:
-    """Of which columns an error speaks that are texts because of what is in a file, and not because anybody said so."""
-    found = [
-        f"{name}.{one.name}"
-        for name, source in sources.items()
-        if isinstance(source, LineFiles) and source.given is None and source.schema is not None
-        for one in source.schema
-        if pa.types.is_string(one.type) and f"{name}.{one.name} (string)" in error
+def _lacks_column(error: QueryError | None) -> bool:
+    return error is not None and re.search(r" has (?:no|a) column ", str(error)) is not None
+
+
+def _tell_more(error: QueryError, text: str, typing: Typing) -> None:
+    """Add to an error what is known of the columns that it may be about."""
+    texts = typing.texts(str(error))
+    if texts:
+        error.args = (
+            f"{error}\n{' and '.join(texts)}: text, as it seems from the first MB. Where bad rows make it seem so, "
+            'give the types: schema={"ts": "timestamp", ...}',
+        )
+    words = _words(text)
+    told = [
+        f"{name}.{column} is {kind}"
+        for name, others in typing.others.items()
+        for column, kind in others.items()
+        if column in words
     ]
-    if not found:
-        return ""
-    return (
-        f"{' and '.join(found)}: text, as it seems from the first MB. Where bad rows make it seem so, give the types: "
-        'schema={"ts": "timestamp", ...}, or --schema'
-    )
+    if told:
+        error.args = (f"{error}. Columns of these types cannot be used: {', '.join(told)}",)
 
 
-def _with_all(query: str, schemas: Mapping[str, Stream]) -> QueryError | None:
-    """What is wrong with a text, told with all columns that there are: a name may be nearly that of one."""
+def _wrong(text: str, streams: Mapping[str, Stream]) -> QueryError | None:
+    """What is wrong with a text over these streams."""
     try:
-        sql(query, schemas)
+        sql(text, streams)
     except QueryError as error:
         return error
     return None
+
+
+def _with_all(text: str, typing: Typing) -> QueryError | None:
+    """What is wrong with a text, told with all columns that there are: a name may be nearly that of one."""
+    return _wrong(text, typing.streams(lambda columns, _: dict(columns)))
 
 
 def named_in(text: str, columns: Mapping[str, ColumnType], time: str) -> dict[str, ColumnType]:
@@ -222,9 +184,14 @@ def _check_columns(query: Query, stream: str, source: Source) -> None:
     if source.schema is None:
         return
     have, others = typed(source)
-    for name, kind in query.streams[stream].columns.items():
+    wanted = query.streams[stream].columns
+    if not wanted.keys() <= have.keys() | others.keys():
+        source = _completed(source)
+        have, others = typed(source)
+    for name, kind in wanted.items():
         if name in have:
-            if (kind.kind == "string") != (have[name].kind == "string"):
+            text = kind.kind == "string"
+            if text != (have[name].kind == "string") and not _readable(source.inferred, name, text):
                 raise EddyError(
                     f"column {name} of {source} is {have[name]}, but {stream}.{name} of the query is {kind}"
                 )
@@ -234,6 +201,22 @@ def _check_columns(query: Query, stream: str, source: Source) -> None:
             raise EddyError(
                 f"{source} has no column {name}, which stream {stream} has: {nearest(name, have)}"
             )
+
+
+def _readable(inferred: Inferred | None, column: str, text: bool) -> bool:
+    """Whether a column can be read as a text, though it seems to be none, or as something else, though it seems to be a
+    text: nobody has said what it is, and some of its values may be that."""
+    if inferred is None:
+        return False
+    return inferred.texts if text else column in inferred.open or column in inferred.seeming
+
+
+def _completed(source: Source) -> Source:
+    """The same with the columns that it has beside those that its schema names, if anybody can say."""
+    try:
+        return source.completed()
+    except EddyError:
+        return source
 
 
 def _words(text: str) -> set[str]:

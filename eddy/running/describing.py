@@ -11,7 +11,8 @@ def closing(outcome: Outcome) -> list[str]:
     end = {"end": "", "limit": ", as many as were asked for", "stopped": ", stopped before the end"}[
         outcome.ended
     ]
-    lines = [f"{outcome.results:,} results of {rows} rows in {outcome.seconds:.1f} s{end}"]
+    results = f"{outcome.results:,} {'result' if outcome.results == 1 else 'results'}"
+    lines = [f"{results} of {rows} rows in {outcome.seconds:.1f} s{end}"]
     for what, of in (("bad", outcome.bad), ("late", outcome.late)):
         if of:
             lines.append(left_out(sum(of.values()), what))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,6 +14,7 @@ from eddy.checks import choice
 from eddy.errors import BatchError, EddyError
 from eddy.shown import shown
 from eddy.sinks.base import Sink
+from eddy.sinks.formats import ENDINGS
 from eddy.sinks.sink import sink
 from eddy.sources.base import Bad
 
@@ -37,12 +39,22 @@ def way_of(what: str, value: Any) -> tuple[str, Sink | None]:
     if isinstance(value, str) and value.startswith("keep:"):
         if not value.removeprefix("keep:"):
             raise EddyError(f"{what}='keep:' needs a file: keep:bad.jsonl")
-        return "keep", sink(value.removeprefix("keep:"))
+        return "keep", _lines(what, value.removeprefix("keep:"))
     if value in ("drop", "error"):
         return str(value), None
     if isinstance(value, str):
         choice(what, value, WAYS)
     raise EddyError(f"{what} is 'drop', 'error', 'keep:FILE' or an eddy.Sink, not {shown(value)}")
+
+
+def _lines(what: str, path: str) -> Sink:
+    """A file of JSON lines, unless its name asks for something else."""
+    plain = "://" not in path and path != "-" and not path.endswith("/") and not os.path.isdir(path)
+    unknown = plain and os.path.splitext(path)[1].lower() not in ENDINGS
+    try:
+        return sink(path, format="jsonl" if unknown else None)
+    except EddyError as error:
+        raise EddyError(f"{what}={f'keep:{path}'!r}: {error}") from error
 
 
 @define(eq=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Mapping
 
 import pyarrow as pa
@@ -13,7 +14,7 @@ from eddy.query.query import Query, Stream
 from eddy.query.windows import Rows
 from eddy.reorder.watermark import LAST
 from eddy.running.apart import check_apart
-from eddy.running.asked import time_of, typed
+from eddy.running.columns import misfits_of, time_of, typed
 from eddy.running.feeds import Feed
 from eddy.running.letters import SCHEMA, Letters
 from eddy.running.merging import NAP
@@ -95,6 +96,8 @@ class Replay:
 
     def _feed(self, name: str, source: Source) -> Feed:
         columns, _ = typed(source)
+        for told in misfits_of(name, source):
+            warnings.warn(told, stacklevel=2)
         when = time_of(source, columns) or "ts"
         if when not in columns:
             raise EddyError(f"{source} has no time: name its column, as in --time {name}=when")

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from sqlglot import Token, TokenType
 
 from eddy.errors import EddyError
-from eddy.running.asked import typed
+from eddy.running.columns import typed
 from eddy.shell.options import OPTIONS
 from eddy.shell.parsing import STATEMENTS
 from eddy.shell.session import Session

@@ -15,7 +15,8 @@ from eddy.errors import EddyError, QueryError
 from eddy.inspect.described import described
 from eddy.query.names import nearest
 from eddy.query.query import Query
-from eddy.running.asked import query_of, tables_of, time_of, typed
+from eddy.running.asked import query_of, tables_of
+from eddy.running.columns import time_of, typed
 from eddy.running.describing import closing
 from eddy.running.outcome import Outcome
 from eddy.running.run import run

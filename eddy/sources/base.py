@@ -8,6 +8,8 @@ from typing import Any
 import pyarrow as pa
 from attrs import field, frozen
 
+from eddy.sources.inferring import Inferred
+
 BATCH = 16_384
 """Rows of a batch, about, where nobody asks for another number."""
 
@@ -81,6 +83,8 @@ class Source:
     """Whether it is a relation that is loaded once, for a text query that does not say so."""
     ahead: bool = False
     """Whether another thread may read it, and a piece before it is asked for: what libraries read without Python."""
+    inferred: Inferred | None = None
+    """What its columns seem to be, where nobody says it: it can be read as others, too."""
 
     def read(self, position: Any) -> Iterator[tuple[Any, Any] | Piece]:
         """Yield (batch, position) for the rows behind ``position``, None at the beginning.
@@ -95,6 +99,10 @@ class Source:
 
     def narrowed(self, columns: Mapping[str, pa.DataType], batch: int | None = None) -> Source:
         """This source, of which only these columns are wanted, in about so many rows at a time. It may give others."""
+        return self
+
+    def completed(self) -> Source:
+        """The same with the columns that it has beside those that its schema names, as far as that can be seen."""
         return self
 
     def there(self) -> bool:

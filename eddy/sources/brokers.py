@@ -13,6 +13,7 @@ from attrs import evolve, frozen
 from eddy.connect.address import Address
 from eddy.errors import EddyError
 from eddy.sources.base import Bad, Piece
+from eddy.sources.inferring import schema_of
 from eddy.sources.messages import Decoded, Json, Payloads, Raw
 from eddy.sources.text import JsonLines
 from eddy.values.types import column_type
@@ -42,7 +43,7 @@ def inferred(format: str, address: Address, first: Iterable[bytes]) -> pa.Schema
     objects = [payload.replace(b"\n", b" ") for payload in first if _is_object(payload)]
     if not objects:
         raise EddyError(f"{address} has no messages that say its columns: {needs_schema()}")
-    return JsonLines().inferred(str(address), b"\n".join(objects))
+    return schema_of(str(address), JsonLines().inferred(str(address), b"\n".join(objects)))
 
 
 def needs_schema() -> str:

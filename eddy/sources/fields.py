@@ -13,6 +13,7 @@ import pyarrow as pa
 from eddy.connect.address import Address
 from eddy.errors import EddyError
 from eddy.sources.brokers import needs_schema
+from eddy.sources.inferring import schema_of
 from eddy.sources.text import Csv
 
 Entry = Mapping[bytes, bytes]
@@ -77,4 +78,4 @@ def inferred(address: Address, first: Iterable[Entry]) -> pa.Schema:
         {name.decode("utf-8", "replace"): value.decode("utf-8", "replace") for name, value in entry.items()}
         for entry in entries
     )
-    return Csv().inferred(str(address), text.getvalue().encode())
+    return schema_of(str(address), Csv().inferred(str(address), text.getvalue().encode()))

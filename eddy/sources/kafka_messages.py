@@ -13,6 +13,7 @@ from eddy.connect.avro import AvroSchema
 from eddy.errors import EddyError
 from eddy.sources.avro import Avro, usable
 from eddy.sources.base import Bad
+from eddy.sources.inferring import schema_of
 from eddy.sources.isolating import isolated
 from eddy.sources.lines import CONTENT
 from eddy.sources.messages import Json, Payloads, Raw
@@ -44,7 +45,8 @@ class Form:
         elif self.format == "raw":
             found = pa.schema({Raw.COLUMN: pa.string()})
         else:
-            found = JsonLines().inferred(name, b"\n".join(one.replace(b"\n", b" ") for one in payloads))
+            lines = b"\n".join(one.replace(b"\n", b" ") for one in payloads)
+            found = schema_of(name, JsonLines().inferred(name, lines))
         for column, kind in ((self.key, pa.string()), (self.timestamp, pa.timestamp("ms"))):
             if column is not None:
                 if column in found.names:

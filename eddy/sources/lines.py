@@ -12,6 +12,7 @@ from attrs import evolve, field, frozen
 from eddy.errors import EddyError
 from eddy.sources.base import BATCH, Bad, Piece, Source
 from eddy.sources.compressed import damage_of, decompressed
+from eddy.sources.inferring import Inferred
 from eddy.sources.isolating import isolated
 from eddy.sources.looking import looked
 from eddy.sources.places import Files
@@ -41,12 +42,15 @@ class LineFiles(Source):
     columns: dict[str, pa.DataType] | None = None
     batch: int = BATCH
     follow: bool = False
+    rest: bool = False
+    """Whether columns that ``given`` does not name are there too, as they are inferred."""
+    inferred: Inferred | None = field(init=False)
     schema: Any = field(init=False)
 
-    @schema.default
-    def _schema(self) -> Any:
-        if self.given is not None:
-            return self.given
+    @inferred.default
+    def _as_it_seems(self) -> Inferred | None:
+        if self.given is not None and not self.rest:
+            return None
         names = self.files.names()
         if not names and self.follow:
             return None  # it is still to come, and the query says what it is to have
@@ -54,9 +58,19 @@ class LineFiles(Source):
             raise EddyError(
                 f"there is no file {self.files.path}: give its schema too, if it is still to come"
             )
-        return first_with_columns(names, self._opened, self._inferred)
+        found = first_with_columns(
+            names, self._opened, self._inferred, lambda found: len(found.open) < len(found.schema)
+        )
+        return found.without(self.given or ())
 
-    def _inferred(self, name: str, file: Any) -> pa.Schema:
+    @schema.default
+    def _schema(self) -> Any:
+        if self.inferred is None or self.given is None:
+            return self.given if self.inferred is None else self.inferred.schema
+        found = self.inferred.schema
+        return {**dict(zip(found.names, found.types, strict=True)), **self.given}
+
+    def _inferred(self, name: str, file: Any) -> Inferred:
         sample, damage = file.read(SAMPLE), damage_of(file)
         if damage is not None and b"\n" not in sample:
             raise EddyError(f"{name} is damaged: {damage}")
@@ -75,7 +89,11 @@ class LineFiles(Source):
         return self.files.path
 
     def narrowed(self, columns: Mapping[str, pa.DataType], batch: int | None = None) -> Source:
-        return evolve(self, columns=dict(columns), batch=batch or self.batch, given=dict(columns))
+        kinds = dict(columns)
+        return evolve(self, columns=kinds, batch=batch or self.batch, given=kinds, rest=False)
+
+    def completed(self) -> Source:
+        return self if self.given is None or self.rest else evolve(self, rest=True)
 
     def read(self, position: Any) -> Iterator[Piece]:
         at = position or {"file": "", "byte": 0, "line": 0}

@@ -17,19 +17,30 @@ T = TypeVar("T")
 
 
 def first_with_columns(
-    names: Iterable[str], opened: Callable[[str], Any], columns_in: Callable[[str, Any], T]
+    names: Iterable[str],
+    opened: Callable[[str], Any],
+    columns_in: Callable[[str, Any], T],
+    tells: Callable[[T], bool] = lambda found: True,
 ) -> T:
-    """What ``columns_in`` finds in the first file that has columns; the first error where none has.
+    """What ``columns_in`` finds in the first file that has columns, and ``tells`` of them, or if none does, in the
+    first that has columns; the first error where none has.
 
     Those before it are empty or damaged, and told of when they are read.
     """
     failed: EddyError | None = None
+    silent: T | None = None
     for name in names:
         with opened(name) as file:
             try:
-                return columns_in(name, file)
+                found = columns_in(name, file)
             except EddyError as error:
                 failed = failed or error
+                continue
+        if tells(found):
+            return found
+        silent = silent or found
+    if silent is not None:
+        return silent
     assert failed is not None
     raise failed
 

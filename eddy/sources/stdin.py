@@ -11,10 +11,13 @@ import pyarrow as pa
 
 from eddy.errors import EddyError
 from eddy.sources.base import BATCH, Bad, Piece, Source
+from eddy.sources.inferring import Inferred
 from eddy.sources.lines import BLOCK_A_ROW, blocks, read_block
 from eddy.sources.text import LINES, Format
 
 NAME = "standard input"
+WAITED = 100
+"""Lines that are waited for, at most, where those before say nothing of the columns."""
 
 
 class StandardInput(Source):
@@ -31,8 +34,8 @@ class StandardInput(Source):
         self.file: Any = sys.stdin.buffer if file is None else file
         self.begun = b""
         if schema is None:
-            self.begun = self._sample()
-            schema = self.format.inferred(NAME, self.begun)
+            self.inferred = self._as_it_seems()
+            schema = self.inferred.schema
         self.schema = schema
         self.columns: dict[str, pa.DataType] = {}
 
@@ -57,10 +60,25 @@ class StandardInput(Source):
             line = piece.position["line"]
             yield piece
 
-    def _sample(self) -> bytes:
-        """The first lines, at least two of them if there are so many."""
+    def _as_it_seems(self) -> Inferred:
+        """What the first lines say: two, if there are so many, those that are there already, and more, one by one, if
+        nothing can be made of these."""
         lines = [self.file.readline(), self.file.readline()]
-        return b"".join(lines)
+        lines += [self.file.readline() for _ in range(self._at_hand().count(b"\n"))]
+        last = len(lines) + WAITED
+        while True:
+            self.begun = b"".join(lines)
+            try:
+                return self.format.inferred(NAME, self.begun)
+            except EddyError:
+                lines.append(self.file.readline())
+                if not lines[-1] or len(lines) > last:
+                    raise
+
+    def _at_hand(self) -> bytes:
+        """What can be read without waiting."""
+        peek = getattr(self.file, "peek", None)
+        return b"" if peek is None else bytes(peek())
 
 
 class _Joined:

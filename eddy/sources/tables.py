@@ -61,6 +61,12 @@ class TableFiles(Source):
         schema = dict(columns) if self.given is not None else None
         return evolve(self, columns=tuple(columns), batch=batch or self.batch, given=schema or self.given)
 
+    def completed(self) -> Source:
+        if self.given is None:
+            return self
+        schema = evolve(self, given=None).schema
+        return evolve(self, given={**dict(zip(schema.names, schema.types, strict=True)), **self.given})
+
     def read(self, position: Any) -> Iterator[Piece]:
         at = position or {"file": "", "row": 0}
         while True:

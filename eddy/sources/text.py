@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 from collections.abc import Callable
-from itertools import islice
 from typing import Any, Protocol
 
 import pyarrow as pa
 
 from eddy.errors import EddyError
 from eddy.shown import first_line
-from eddy.sources.clocks import ZONED, as_texts, is_timestamp, timed
-from eddy.sources.utf8 import marked, text_lines, with_header
+from eddy.sources.clocks import as_texts, is_timestamp, timed
+from eddy.sources.inferring import Columns, Inferred, with_units
+from eddy.sources.inferring_json import inferred_json
+from eddy.sources.utf8 import marked, with_header
 from eddy.sources.written import is_written, with_values
 
 _EMPTY = [""]
 """What is NULL in CSV: a field with nothing in it, and no quotes."""
-_TIME = r"^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d(:?\d\d)?)?)?$"
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -43,7 +42,7 @@ class Format(Protocol):
     def reader(self, name: str, columns: dict[str, pa.DataType]) -> Any:
         """For the columns that are wanted."""
 
-    def inferred(self, name: str, sample: bytes) -> pa.Schema:
+    def inferred(self, name: str, sample: bytes) -> Inferred:
         """The columns of a file that begins like this."""
 
 
@@ -58,14 +57,23 @@ class Csv:
     def reader(self, name: str, columns: dict[str, pa.DataType]) -> CsvReader:
         return CsvReader(self, columns)
 
-    def inferred(self, name: str, sample: bytes) -> pa.Schema:
+    def inferred(self, name: str, sample: bytes) -> Inferred:
         if not sample.strip():
             raise EddyError(f"{name} is empty: a CSV file has a first line with the names of its columns")
+        sample = with_header(sample)
         try:
-            return _usable(_with_units(self.table(with_header(sample), None, {})).schema)
+            table = with_units(self.table(sample, None, {}))
+            found = Columns(dict(zip(table.column_names, table.schema.types, strict=True)))
+            unsure = {one.name: pa.string() for one in table.schema if _is_unsure(one.type)}
+            if unsure:
+                written = self.table(sample, None, unsure)
         except pa.ArrowException as error:
             told = f"{name}: {first_line(error)}; give its schema, as in schema={{'ts': 'timestamp'}}"
             raise EddyError(told) from error
+        for column in unsure:
+            take = found.floats if pa.types.is_floating(found.kinds[column]) else found.texts
+            take(column, written.column(column), True)
+        return found.inferred(True)
 
     def table(self, block: bytes, names: list[str] | None, types: dict[str, pa.DataType]) -> pa.Table:
         """The rows of a block; with names it has no header."""
@@ -146,31 +154,10 @@ class JsonLines:
     def reader(self, name: str, columns: dict[str, pa.DataType]) -> JsonReader:
         return JsonReader(columns)
 
-    def inferred(self, name: str, sample: bytes) -> pa.Schema:
-        import pyarrow.json as paj
-
+    def inferred(self, name: str, sample: bytes) -> Inferred:
         if not sample.strip():
             raise EddyError(f"{name} is empty: give its schema, as in schema={{'ts': 'timestamp'}}")
-        sample = text_lines(sample) or marked(sample)
-        for count in (None, 100, 1):
-            try:
-                some = sample
-                if count is not None:
-                    lines = (line for line in sample.splitlines(keepends=True) if line.strip())
-                    some = b"".join(islice(lines, count))
-                options = paj.ReadOptions(use_threads=False, block_size=max(len(some) + 1, 1 << 10))
-                read = paj.read_json(pa.BufferReader(some), options)
-                texts = [one.with_type(pa.string()) for one in read.schema if _may_be_time(one.type)]
-                parsing = paj.ParseOptions(
-                    explicit_schema=pa.schema(texts), unexpected_field_behavior="ignore"
-                )
-                return _usable(
-                    _with_times(read, paj.read_json(pa.BufferReader(some), options, parsing)).schema
-                )
-            except pa.ArrowException as error:
-                last = error
-        told = f"{name}: {first_line(last)}; a file of JSON lines has one object in a line"
-        raise EddyError(told) from last
+        return inferred_json(name, sample)
 
 
 class JsonReader:
@@ -252,48 +239,6 @@ def _skip(row: Any) -> str:
     return "skip"
 
 
-def _with_units(table: pa.Table) -> pa.Table:
-    """Whoever sees a fraction of a second takes it for nanoseconds: microseconds, where no more digits are used."""
-    for place, one in enumerate(table.schema):
-        if pa.types.is_timestamp(one.type) and one.type.unit == "ns":
-            kind = pa.timestamp("us", one.type.tz)
-            with contextlib.suppress(pa.ArrowInvalid):
-                table = table.set_column(place, one.name, table.column(place).cast(kind))
-    return table
-
-
-def _may_be_time(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_timestamp(kind))
-
-
-def _with_times(table: pa.Table, texts: pa.Table) -> pa.Table:
-    """Texts of JSON that are times, all of them, become such: with a zone where they say one, as in CSV."""
-    import pyarrow.compute as pc
-
-    for name in texts.column_names:
-        column = texts.column(name)
-        place = table.schema.get_field_index(name)
-        if column.null_count < len(column) and pc.all(pc.match_substring_regex(column, _TIME)).as_py():
-            zoned = pc.all(pc.match_substring_regex(column, ZONED)).as_py()
-            for unit in ("ns", "us"):  # microseconds, where these are enough
-                with contextlib.suppress(pa.ArrowInvalid):
-                    found = column.cast(pa.timestamp(unit, "UTC" if zoned else None))
-                    table = table.set_column(place, name, found)
-    return table
-
-
-def _usable(schema: pa.Schema) -> pa.Schema:
-    """The types that were inferred: a column with nothing in it may be anything, and is text; a date is a timestamp."""
-    fields = []
-    for one in schema:
-        kind = one.type
-        if pa.types.is_null(kind) or pa.types.is_time(kind):
-            kind = pa.string()
-        elif pa.types.is_date(kind):
-            kind = pa.timestamp("s")
-        elif pa.types.is_binary(kind):
-            kind = pa.string()
-        elif pa.types.is_timestamp(kind) and kind.unit != "ns":
-            kind = pa.timestamp("us", kind.tz)
-        fields.append(pa.field(one.name, kind))
-    return pa.schema(fields)
+def _is_unsure(kind: pa.DataType) -> bool:
+    """Whether values that are something else may have made a column what it is."""
+    return bool(pa.types.is_string(kind) or pa.types.is_floating(kind))

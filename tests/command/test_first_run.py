@@ -29,8 +29,17 @@ def place(tmp_path, monkeypatch):
     return tmp_path
 
 
+def test_a_row_that_does_not_fit_is_told_of(place, capfd):
+    """One of three lines has no time: the others are joined, and what that is taken from is said in a line."""
+    assert main(["run", QUERY, *SOURCES]) == 0
+    told = capfd.readouterr()
+    assert len(told.out.splitlines()) == 2 and "1 bad row was left out" in told.err
+    assert "clicks.ts: timestamp[us], 1 of 3 values does not fit, such as 'soon'" in told.err
+
+
 def test_types_that_bad_rows_have_made_are_told_of(place, capfd):
-    """A time that is a text because of one line: the error says whence the type is, and what to do."""
+    """Where most times are none: the error says whence the type is, and what to do."""
+    (place / "my clicks.csv").write_text("ts,user\n2026-01-01 10:00:00,1\nsoon,1\nlater,2\n")
     assert main(["run", QUERY, *SOURCES]) == 2
     told = capfd.readouterr().err
     assert "clicks.ts (string)" in told and "clicks.ts: text, as it seems" in told and "--schema" in told
