@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 def of_several(engine: SharedEddy) -> Values:
     """Its metrics. Times that are whole numbers count seconds."""
-    told, unit = engine.overall(), engine.time_unit
-    second = 1 if unit is None else UNITS[unit]
+    told = engine.overall()
+    second = 1 if told.time_unit is None else UNITS[told.time_unit]
     streams = told.streams
     cores = {names[0]: engine.statistics(names[0]) for names in engine.cores}
     feedback = {name: one.feedback for name, one in cores.items() if one.feedback is not None}

@@ -57,7 +57,7 @@ class SharedEngine:
 
     def close(self) -> Gathered:
         """Let go of all rows."""
-        self._last = self.statistics(), self.plan
+        self._last = self.plan
         return self._gathered(self.engine.close())
 
     def late(self) -> dict[str, pa.Table]:
@@ -70,18 +70,18 @@ class SharedEngine:
 
     # -- what it tells -------------------------------------------------------------------------------------------------
 
-    _last: tuple[Overall, str] | None = None
-    """What it told when it was closed."""
+    _last: str | None = None
+    """The plans when it was closed."""
 
     def statistics(self) -> Overall:
         """Of all queries together."""
-        return self.engine.overall() if self._last is None else self._last[0]
+        return self.engine.overall()
 
     @property
     def plan(self) -> str:
         """The plans, each with its queries."""
         if self._last is not None:
-            return self._last[1]
+            return self._last
         plans = self.engine.plan
         if len(set(plans.values())) == 1:
             return str(next(iter(plans.values())))

@@ -29,6 +29,8 @@ class Overall:
     """Their ``live`` rows are those that the window of some query holds."""
     watermark: int | None
     """The time that has passed for all streams; None: nothing is known yet, or nobody looks at times."""
+    time_unit: str | None
+    """Of the times; None where these are plain numbers."""
 
 
 def overall_of(registry: Registry) -> Overall:
@@ -42,6 +44,7 @@ def overall_of(registry: Registry) -> Overall:
         memory=states[0].options.memory if states else None,
         streams=_streams(registry, buffer),
         watermark=_watermark(registry, buffer),
+        time_unit=registry.feed.query.time_unit if registry.feed.streams else None,
     )
 
 
@@ -75,6 +78,8 @@ def _streams(registry: Registry, buffer: ReorderBuffer | None) -> tuple[StreamSt
 
 def _newest(registry: Registry) -> dict[str, int]:
     """The time of the last row of each stream, where times can be compared."""
+    if not registry.feed.streams:
+        return {}
     query = registry.feed.query
     return {
         name: int(query.time_of(name, one.newest.values)[0])

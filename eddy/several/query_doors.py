@@ -33,6 +33,8 @@ class QueryDoors(Eddy):
     """The doors of `SharedEddy` that lead to the engine of a query."""
 
     _registry: Registry
+    _at_last: Overall | None = None
+    """What there was when it was closed."""
 
     @property
     def cores(self) -> tuple[tuple[str, ...], ...]:
@@ -158,11 +160,6 @@ class QueryDoors(Eddy):
         """One."""
         return 1
 
-    @property
-    def time_unit(self) -> str | None:
-        """The unit of times that `overall` tells; None where they are plain numbers."""
-        return self._registry.feed.query.time_unit
-
     # -- what goes on --------------------------------------------------------------------------------------------------
 
     def statistics(self, query: str | None = None) -> Any:
@@ -173,7 +170,12 @@ class QueryDoors(Eddy):
         return {name: group.engine.statistics() for name, group in self._registry.of.items()}
 
     def overall(self) -> Overall:
-        """What all queries hold together: rows of the streams, late ones too, the watermark, bytes."""
+        """What all queries hold together: rows of the streams, late ones too, the watermark, bytes.
+
+        Of an engine that is closed, what there was at last.
+        """
+        if self._at_last is not None:
+            return self._at_last
         found: Overall = self._registry.access.ask(partial(overall_of, self._registry))
         return found
 

@@ -183,6 +183,7 @@ class SharedEddy(QueryDoors):
         found = Results(self.queries, [flushed, owed])
         for name in found:  # what they read of the engine goes with it
             found[name].seal()
+        self._at_last = self.overall()
         self._closed = True
         self._registry.close()
         return found

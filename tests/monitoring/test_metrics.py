@@ -19,6 +19,8 @@ from eddy.monitoring.readings import METRICS, SHARE, Readings
 from tests.runs import QUERY, expected, feed, write
 
 SCHEMA = {"ts": "int64", "k": "int64"}
+OURS = {name for name, metric in METRICS.items() if metric.label != "query"}
+"""The others are those of several queries."""
 PAIR = "SELECT A.ts AS a, B.ts AS b FROM A [RANGE 100], B [RANGE 100] WHERE A.k = B.k"
 
 
@@ -97,8 +99,7 @@ def test_a_run_answers_prometheus(threads, tmp_path):
         threads=threads,
     )
     families = {family.name for family in text_string_to_metric_families(pages[-1])}
-    ours = {name for name, metric in METRICS.items() if metric.label != "query"}  # those are of several queries
-    assert families == {name.removesuffix("_total") for name in ours}
+    assert families == {name.removesuffix("_total") for name in OURS}
     assert 'eddy_rows_total{stream="A"}' in pages[-1]
     assert re.search(r"^eddy_checkpoints_total [1-9]", pages[-1], re.MULTILINE)
     assert re.search(r"^eddy_batch_latency_seconds_count [1-9]", pages[-1], re.MULTILINE)
@@ -114,7 +115,7 @@ def test_opentelemetry_has_the_same_names_and_values():
     (resource,) = reader.get_metrics_data().resource_metrics
     (scope,) = resource.scope_metrics
     found = {metric.name: list(metric.data.data_points) for metric in scope.metrics}
-    assert found.keys() == METRICS.keys() - {"eddy_memory_budget_bytes"}
+    assert found.keys() == OURS - {"eddy_memory_budget_bytes"}
     rows = {point.attributes["stream"]: point.value for point in found["eddy_rows_total"]}
     assert rows == outcome.rows
     assert [point.value for point in found["eddy_results_total"]] == [expected(tables).total()]

@@ -28,6 +28,10 @@ def test_streams_are_counted_once():
     assert found.bytes == engine.nbytes and found.memory is None
     engine.migrate("B A", query="short")
     assert engine.overall().migrations == 1
+    last = engine.overall()
+    engine.close()
+    assert engine.overall() == last
+    assert eddy.Eddy({}).overall().streams == ()
 
 
 def test_rows_that_wait_and_late_ones_are_counted():
