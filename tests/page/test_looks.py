@@ -74,6 +74,8 @@ def test_boxes_move_to_their_places_when_the_plan_changes(chrome):
     with made.watch() as page:
         chrome.get(page.url)
         wait(lambda: "((A B) C) D" in text(chrome, "plan-text"), "the plan is not shown")
+        hint = chrome.find_element("css selector", "#time .hint")
+        assert not hint.is_displayed()  # there is no change to click at
         chrome.execute_script("""
             window.moved = [];
             document.addEventListener("transitionrun", (event) => {
@@ -82,6 +84,7 @@ def test_boxes_move_to_their_places_when_the_plan_changes(chrome):
         made.migrate("A (B (C D))")
         wait(lambda: "A (B (C D))" in text(chrome, "plan-text"), "the new plan does not come")
         wait(lambda: chrome.execute_script("return window.moved.length"), "nothing moves")
+        assert hint.is_displayed()
     assert set(chrome.execute_script("return window.moved")) <= {"A", "B", "C", "D", "results"}
     labels = "return [...document.querySelectorAll('#picture .node text:first-of-type')].map((one) => one.textContent)"
     assert sorted(chrome.execute_script(labels)) == ["A", "B", "B C D", "C", "C D", "D", "results"]

@@ -197,6 +197,7 @@
   }
 
   function changes() {
+    byId("time").querySelector(".hint").hidden = !carriedOut().length;
     if (!run.changes.length) {
       byId("changes").replaceChildren(make("li", "It was not: the plan in use is the one that it began with."));
       return;
