@@ -27,7 +27,7 @@ def _table(parts: Parts, alike: Alike, called: str, sign: bool) -> pa.Table:
         contents = share.changes if first.signed and share.changes is not None else share.new
         owners, here = _places(alike, contents)
         found = Result(contents.some_of(first, here)).to_arrow(sign)
-        owner = pa.array(owners.astype(np.int32))
+        owner = pa.array(owners.astype(np.int32, copy=False))
         tables.append(found.add_column(0, called, pa.DictionaryArray.from_arrays(owner, alike.names)))
     if not tables:
         none = parts.nothing(first).to_arrow(sign)
@@ -47,6 +47,6 @@ def _places(alike: Alike, contents: CoreContents) -> tuple[Array, Places]:
         if split is not None:
             return split.of_all(alike.slots)
         if len(alike.members) == 1:
-            return np.zeros(contents.count, np.int64), slice(None)
+            return np.zeros(contents.count, np.int32), slice(None)
     found = [np.arange(contents.count)[contents.places(member)] for member in alike.members]
     return np.repeat(np.arange(len(found)), [len(some) for some in found]), np.concatenate(found)

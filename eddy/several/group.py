@@ -49,8 +49,8 @@ class Group(ABC):
     def admit(self, admitted: Admitted) -> Arrivals | Batches | None:
         """Check a push; None: none of its streams is used here."""
 
-    def take(self, arrivals: Arrivals | Batches) -> Makers:
-        """Process what was admitted."""
+    def take(self, arrivals: Arrivals | Batches, crowded: bool = False) -> Makers:
+        """Process what was admitted; ``crowded``: others come after it, before anybody reads the results."""
         if isinstance(arrivals, Batches):
             return self.given(push_in_order(self.state, arrivals.columns, None))
         return self.given(take(self.state, arrivals, None))

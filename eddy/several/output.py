@@ -17,7 +17,7 @@ from eddy.results.result import Result
 from eddy.router.executor import Executor
 from eddy.several.core import QUERIES, CoreQuery
 from eddy.several.lineage import Lineage
-from eddy.several.shares import Alike, CoreContents, Member, Share, places_of
+from eddy.several.shares import Alike, CoreContents, Demand, Member, Share, places_of
 from eddy.several.split import Split
 from eddy.store.payload import Payload
 from eddy.store.stream import StoredStream
@@ -64,6 +64,7 @@ class SharedOutput(Output):
         """The queries; another dict whenever one comes or goes."""
         self.collected: list[Share] = []
         """Of the last push, batch by batch."""
+        self.demand = Demand()
         self.recent: RecentResults | None = None
         self._changes: SignedOutput | None = None
         self._shown: list[Place] | None = None
@@ -121,7 +122,7 @@ class SharedOutput(Output):
         assert self.recent is not None
         shown = self.shown
         count, rows = router.made(ring)
-        new = CoreContents(self.query, count, rows, fetch, shown, split)
+        new = CoreContents(self.query, count, rows, fetch, shown, split, demand=self.demand)
         share = Share(self.recent, self._access, new)
         self.collected.append(share)
         if not self.signed:

@@ -181,7 +181,7 @@ class Registry:
             self._with_state(group.state.steering.decide)
         self._with_state(partial(self._store, admitted))
         try:
-            return [group.take(found) for group, found in taking]
+            return [group.take(found, len(taking) > 1) for group, found in taking]
         except BaseException as error:  # those that come after it have missed the rows
             self._broken = error
             raise

@@ -68,6 +68,8 @@ class Results(Mapping[str, Result]):
                 tables.append(table.add_column(0, QUERY, names))
         if not tables:
             raise EddyError("there is no query, and so no table")
+        if len(tables) == 1:
+            return tables[0]
         schema = tables[0].schema
         for table in tables[1:]:
             if table.schema != schema:

@@ -251,6 +251,17 @@ class SharedGroup(Group):
             return Batches({name: self._plain(name, found) for name, found in batches.items()})
         return self.state.intake.admit(batches)
 
+    def take(self, arrivals: Arrivals | Batches, crowded: bool = False) -> Makers:
+        wanted = self.output.demand.look()
+        found = super().take(arrivals)
+        if wanted and crowded and isinstance(found, Parts):
+            self._house.access.take()
+            try:
+                found.read_ahead()
+            finally:
+                self._house.access.give()
+        return found
+
     def _plain(self, name: str, columns: dict[str, Column]) -> dict[str, Any]:
         """The columns of a stream, as arrays where these need no closer look."""
         kinds = self.core.streams[name].columns

@@ -37,18 +37,18 @@ class Member:
     firsts: Array | None = None
     """The first row of each stream of the core that counts for it; None: all do."""
 
-    _nothing: Contents | None = None
+    in_place: bool = field(init=False)
+    """Whether its streams are in the order of the core."""
+    _nothing: Contents | None = field(init=False, default=None)
+
+    def __attrs_post_init__(self) -> None:
+        self.in_place = bool((self.order == np.arange(len(self.order))).all())
 
     def nothing(self) -> Result:
         """No change of its groups."""
         if self._nothing is None:
             self._nothing = nothing_of(self.query).contents
         return Result(self._nothing)
-
-    @property
-    def in_place(self) -> bool:
-        """Whether its streams are in the order of the core."""
-        return bool((self.order == np.arange(len(self.order))).all())
 
 
 @frozen(eq=False)
@@ -100,6 +100,19 @@ def places_of(member: Member, rows: Array, split: Split | None) -> Places:
     return here[young[here]]
 
 
+@define
+class Demand:
+    """Whether somebody reads the results of a core."""
+
+    seen: bool = False
+    """Whether results were read since this was last looked at."""
+
+    def look(self) -> bool:
+        """Whether they were, since the last call."""
+        seen, self.seen = self.seen, False
+        return seen
+
+
 class CoreContents(Contents):
     """The results of a core in one batch, of which each query has some.
 
@@ -115,9 +128,10 @@ class CoreContents(Contents):
         shown: Sequence[Place],
         split: Callable[[Array], Split | None],
         sign: Callable[[], Array] | None = None,
+        demand: Demand | None = None,
     ) -> None:
         super().__init__(core, count, rows, fetch, sign)
-        self._shown, self._make = shown, split
+        self._shown, self._make, self._demand = shown, split, demand
         self._split: Split | None = None
         self._was_split = False
 
@@ -130,6 +144,11 @@ class CoreContents(Contents):
     def places(self, member: Member) -> Places:
         """Where the results of a query are, ascending."""
         return places_of(member, self._own_rows(), self.split())
+
+    def read_ahead(self) -> None:
+        """Read what somebody is going to ask for, as long as it is in the processor's cache."""
+        if self.split() is None:
+            self.read(self._shown)
 
     def materialise(self) -> None:
         if self.fetch is None:
@@ -149,14 +168,17 @@ class CoreContents(Contents):
 
     def some_of(self, member: Member, here: Places) -> Contents:
         """The results at some places, as a query shows them."""
+        if self._demand is not None:
+            self._demand.seen = True
         rows = self._own_rows()[here]
         own = rows if member.in_place else np.ascontiguousarray(rows[:, member.order])
         found = Contents(member.query, len(own), None, self.fetch)
         found.give_rows(own)
         if self.sign_fn is not None or self.known_sign is not None:
             found.known_sign = self.sign()[here]
-        if self.fetch is None:
+        if self.fetch is None or isinstance(here, slice):
             found.columns.update((place, column.take(here)) for place, column in self.columns.items())
+        if self.fetch is None:
             found.fetch = _all_here
             found.materialise()
         return found
@@ -234,6 +256,11 @@ class Parts(Mapping[str, Part]):
     ) -> None:
         self._members = members
         self.alike, self.shares, self.access, self.nothing = alike, shares, access, nothing
+
+    def read_ahead(self) -> None:
+        """Read what somebody is going to ask for; for who has the engine."""
+        for share in self.shares:
+            share.new.read_ahead()
 
     @property
     def read_together(self) -> frozenset[str]:

@@ -74,3 +74,33 @@ def test_results_may_be_read_many_pushes_later():
         kept.append((engine.push_all(rows), {n: one.push_all(rows).to_pydict() for n, one in alone.items()}))
     for found, wanted in kept:
         assert {name: result.to_pydict() for name, result in found.items()} == wanted
+
+
+def test_results_of_many_cores_are_the_same_whether_they_are_read_or_not():
+    """Where several cores have results that somebody reads, the next are read ahead: they are those of each alone."""
+    queries = {
+        f"of {rows}": eddy.sql(
+            f"SELECT clicks.page, orders.total + 1 AS more FROM clicks [ROWS {rows}], orders [ROWS {rows}] "
+            "WHERE clicks.user = orders.user",
+            schemas=SCHEMAS,
+        )
+        for rows in (3, 9, 20)
+    }
+    engine, alone = eddy.Eddy(queries), {name: eddy.Eddy(query) for name, query in queries.items()}
+    random, unread = np.random.default_rng(5), []
+    for at in range(0, 1200, 40):
+        batch = batches(random, at)
+        unread.append((engine.push_all(batch), {name: one.push_all(batch) for name, one in alone.items()}))
+        if random.random() < 0.6:
+            for found, wanted in unread:
+                whole = found.to_arrow().to_pylist() if random.random() < 0.5 else []
+                for name, result in wanted.items():
+                    assert found[name].to_arrow().equals(result.to_arrow())
+                    if whole:
+                        own = [
+                            {k: v for k, v in row.items() if k != "query"}
+                            for row in whole
+                            if row["query"] == name
+                        ]
+                        assert own == result.to_arrow().to_pylist()
+            unread.clear()
