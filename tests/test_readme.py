@@ -13,7 +13,7 @@ import itertools
 import re
 from collections.abc import Iterable
 from importlib.util import find_spec
-from inspect import signature
+from inspect import getdoc, signature
 from pathlib import Path
 
 import pytest
@@ -261,6 +261,18 @@ def test_what_queries_engines_and_results_take_is_described():
     takers = (eddy.Query, eddy.sql, eddy.Eddy, eddy.Eddy.push, eddy.Eddy.load, eddy.Result.to_arrow)
     options = [name for taker in takers for name in signature(taker).parameters if not name.startswith("_")]
     assert missing(set(options) - {"self"}, "\n".join(PAGES.values())) == []
+
+
+@pytest.mark.parametrize("taker", [eddy.run, eddy.Eddy], ids=["run", "Eddy"])
+def test_a_docstring_has_a_line_for_each_option(taker):
+    """In the order of the signature; help() and the reference show them."""
+    listed = re.findall(r"^    \**(\w+): ", getdoc(taker).partition("Args:\n")[2], re.MULTILINE)
+    assert (
+        listed
+        == list(signature(taker.__init__ if isinstance(taker, type) else taker).parameters)[
+            isinstance(taker, type) :
+        ]
+    )
 
 
 def test_the_files_of_the_layout_are_there():
