@@ -150,7 +150,7 @@ class History:
         if self._now is not None and len(moving) and moving[0] < self._now:
             raise OrderError(
                 f"time goes back: the batch starts at {moving[0]}, but an event at {self._now} was already pushed",
-                ". Push the streams together with push_all",
+                ". Push the streams together with push_all, or say how late rows may be, lateness=...",
             )
         return Reading(streams[order], whole, counts)
 

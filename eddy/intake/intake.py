@@ -201,7 +201,8 @@ class Intake:
                 f"time goes back: the batch starts at {self._when(times[0])}, but an event at {self._when(self.now)} "
                 "was already pushed",
                 f". {self._why_in_order()} needs its batches in order of time: "
-                "push the streams together with push_all",
+                + ("" if len(batches) > 1 else "push the streams together with push_all, or ")
+                + "say how late rows may be, such as eddy.Eddy(query, lateness=...), and they wait for one another",
             )
         parts = [
             self.part(name, columns, events[offsets[i] : offsets[i + 1]])
@@ -271,7 +272,8 @@ class Intake:
             raise OrderError(
                 f"stream {names[s]}: time goes back at row {at} of the batch "
                 f"({self._when(times[s][at])} after {self._when(times[s][at - 1])})",
-                f": sort the batch by {self.query.streams[names[s]].time}",
+                f": sort the batch by {self.query.streams[names[s]].time}, or say how late rows may be, "
+                "such as eddy.Eddy(query, lateness=...)",
             )
         return streams, events, merged if self.time_windows else None
 

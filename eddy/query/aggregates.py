@@ -17,6 +17,7 @@ from sqlglot import exp
 from eddy.errors import QueryError
 from eddy.query import typing_rules
 from eddy.query.calls import apply
+from eddy.query.casts import Cast
 from eddy.query.comparisons import IsNull
 from eddy.query.dialect import BoolAnd, BoolOr, QuantileCont, QuantileDisc, VarPop, VarSamp
 from eddy.query.expressions import Expression, Literal, quoted
@@ -61,6 +62,7 @@ ORDERED = ("FIRST", "LAST", "ARRAY_AGG")
 """Those for which the order of events counts. NULL is a value to them; what FILTER has is their second argument."""
 VALUES = ("MIN", "MAX", "QUANTILE_DISC", "BOOL_AND", "BOOL_OR", "FIRST", "LAST")
 """Those that show one of the values."""
+_DEVIATIONS = ("STDDEV_SAMP", "STDDEV_POP", "VAR_SAMP", "VAR_POP")
 _KNOWN = (
     "COUNT, SUM, AVG, MIN, MAX, MEDIAN, STDDEV_SAMP, STDDEV_POP, VAR_SAMP, VAR_POP, QUANTILE_CONT, QUANTILE_DISC, "
     "BOOL_AND, BOOL_OR, FIRST, LAST and ARRAY_AGG"
@@ -71,12 +73,18 @@ _WRITE = (
 )
 
 _OVER = f"{INSTEAD['WINDOW']}; {_WRITE}"
+_BOTH = (
+    "write a function of your own, of the arrays of both columns, eddy.aggregate_function(f, type='float64'), which "
+    "SQL calls as f(x, by) if it is given in aggregates=[...]"
+)
 _INSTEAD: dict[type[exp.Expr], str] = {
     exp.CountIf: "write COUNT(*) FILTER (WHERE ...)",
     exp.ApproxDistinct: "write COUNT(DISTINCT ...)",
     exp.AnyValue: "write FIRST(...), or MIN(...)",
-    **dict.fromkeys((exp.FirstValue, exp.ArgMin), "write FIRST(...), which is of the first result by event"),
-    **dict.fromkeys((exp.LastValue, exp.ArgMax), "write LAST(...), which is of the last result by event"),
+    exp.FirstValue: "write FIRST(...), which is of the first result by event",
+    exp.LastValue: "write LAST(...), which is of the last result by event",
+    exp.ArgMin: _BOTH,
+    exp.ArgMax: _BOTH,
     exp.GroupConcat: "write ARRAY_AGG(...), and join the texts where you read them",
     exp.List: "write ARRAY_AGG(...)",
     exp.ArrayUniqueAgg: "GROUP BY it as well, which has each value once",
@@ -250,6 +258,8 @@ def _aggregate_of(node: exp.Expr, scope: Scope) -> AggregateOutput:
         raise QueryError(
             f"cannot aggregate {text}: {function} passes over NULL anyway; leave IGNORE NULLS out"
         )
+    if function in _DEVIATIONS and of.type.kind == "decimal":
+        of = Cast(of, FLOAT64)
     if where is not None:
         of = apply("CASE", [where, of, Literal(None, NULL)])
     distinct = distinct and function not in ("MIN", "MAX", "BOOL_AND", "BOOL_OR")
@@ -341,7 +351,7 @@ def own_by_name(kinds: object) -> dict[str, OwnKind]:
             wrong = shown(kinds if kind is None else kind)
             raise QueryError(
                 "aggregates takes a list of classes, subclasses of eddy.Aggregate, and of functions, "
-                f"eddy.aggregate_function(f, type=...), not {wrong}"
+                f"eddy.aggregate_function(f, type=...), not {wrong}; functions of rows go into functions="
             )
         name = _check_name(kind)
         if found.setdefault(name.upper(), kind) is not kind:
@@ -362,10 +372,9 @@ _SUMMED = "of these there are COUNT, SUM, MIN, MAX, QUANTILE_DISC, FIRST, LAST a
 _OF_THESE = {
     **dict.fromkeys(("string", "timestamp", "date", "time"), _ONLY),
     "duration": f"{_SUMMED} only",
-    "decimal": f"{_SUMMED.replace('SUM,', 'SUM, AVG,')}; CAST it to DOUBLE for others",
+    "decimal": f"{_SUMMED.replace('SUM,', 'SUM, AVG,')}, and deviations; for others write CAST({{0}} AS DOUBLE)",
     **dict.fromkeys(("binary", "uuid", "opaque"), "these are only counted"),
 }
-_WIDE = "these are only counted; CAST it to DECIMAL(18, 2), which is NULL where it has more digits, VARCHAR or DOUBLE"
 
 
 def _type(function: str, column: Expression, distinct: bool) -> ColumnType:
@@ -394,11 +403,16 @@ def _type(function: str, column: Expression, distinct: bool) -> ColumnType:
         return FLOAT64
     if not of.is_number and of.kind != "bool":
         what = "a string" if of.kind == "string" else of
-        raise QueryError(
-            f"cannot take {function}({column}): {column} is {what}; {_WIDE if _is_wide(of) else _OF_THESE[of.kind]}"
-        )
+        raise QueryError(f"cannot take {function}({column}): {column} is {what}; {_what_else(column)}")
     return INT64 if function == "SUM" and of.kind != "float" else FLOAT64
 
 
-def _is_wide(of: ColumnType) -> bool:
-    return of.kind == "opaque" and of.name.startswith("decimal")
+def _what_else(column: Expression) -> str:
+    """What to take in the place of an aggregate that there is not for a column."""
+    of = column.type
+    if of.kind == "opaque" and of.name.startswith("decimal"):
+        return (
+            f"these are only counted; CAST it to DECIMAL({DIGITS}, {min(DIGITS, of.arrow.scale)}), which is NULL where "
+            "it has more digits, VARCHAR or DOUBLE"
+        )
+    return _OF_THESE[of.kind].format(column)

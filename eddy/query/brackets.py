@@ -11,6 +11,12 @@ from eddy.query.place import Place, about, at
 from eddy.query.stream import Stream
 from eddy.query.windows import Range, Rows, Sliding, Tumbling, Unbounded, Width, Window, uses_time
 
+_WORDS = ("ROWS", "RANGE", "TUMBLING", "UNBOUNDED", "STATIC")
+_ELEMENT = (
+    "a field of a struct is written A.x.field; push the elements of a list as columns or rows, or write a function of "
+    "your own, eddy.function"
+)
+
 
 def windows_of(
     sources: Sequence[tuple[str, Sequence[tuple[int, int]]]],
@@ -30,6 +36,8 @@ def windows_of(
         end, found = max(behind, default=(0, ""))
         if not found or plain[end + 1 : position].strip():
             told = f"the window [{content}] stands behind no stream: write it after one in FROM"
+            if (content.split() or [""])[0].upper() not in _WORDS:
+                told = f"[{content}] is no window, and expressions have no lists: {_ELEMENT}"
             raise about(place, QueryError(told))
         for owner in dict.fromkeys(name for other, name in behind if other == end):  # WITH may be read twice
             if owner in windows:

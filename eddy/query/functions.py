@@ -38,6 +38,8 @@ class Function:
     """Whether it is NULL as soon as an argument is."""
     infix: bool = False
     """Whether it is written between its first two arguments."""
+    binding: int = 9
+    """How tightly its text holds."""
 
 
 _LINES = (
@@ -55,11 +57,12 @@ _LINES = (
     Function("GREATEST", exp.Greatest, takes.alike(1), numbers.greatest, strict=False),
     Function("COALESCE", exp.Coalesce, takes.alike(1), numbers.coalesce, strict=False),
     Function("CASE", None, takes.case, numbers.case, strict=False),
-    Function("||", exp.DPipe, takes.texts(2), text.joined, infix=True),
-    Function("CONCAT", exp.Concat, takes.texts(1, MANY), text.concat, strict=False),
+    Function("||", exp.DPipe, takes.joined(2), text.joined, infix=True),
+    Function("CONCAT", exp.Concat, takes.joined(1, MANY), text.concat, strict=False),
     Function("UPPER", exp.Upper, takes.texts(1), text.upper),
     Function("LOWER", exp.Lower, takes.texts(1), text.lower),
     Function("REVERSE", exp.Reverse, takes.texts(1), text.reverse),
+    Function("REPEAT", exp.Repeat, takes.repeated, text.repeated),
     Function("TRIM", exp.Trim, takes.pattern(1, 2, result=STRING), text.trim),
     Function("LTRIM", None, takes.pattern(1, 2, result=STRING), text.ltrim),
     Function("RTRIM", None, takes.pattern(1, 2, result=STRING), text.rtrim),
@@ -80,6 +83,7 @@ _LINES = (
     Function("EXTRACT", exp.Extract, takes.times(1, INT64), time.extract),
     Function("DATE_TRUNC", exp.DateTrunc, takes.times(1), time.date_trunc),
     Function("DATE_DIFF", None, takes.times(2, INT64), time.date_diff),
+    Function("+ MONTHS", None, takes.months, time.months_later, binding=5),
 )
 FUNCTIONS = {function.name: function for function in _LINES}
 BY_NODE = {function.node: function for function in _LINES if function.node is not None}
@@ -109,7 +113,8 @@ class Apply(Expression):
 
     @property
     def binding(self) -> int:
-        return 4 if FUNCTIONS[self.function].infix else 9
+        function = FUNCTIONS[self.function]
+        return 4 if function.infix else function.binding
 
     def evaluate(self, get: Get) -> Column:
         given = []
@@ -140,6 +145,12 @@ def _extract(arguments: Sequence[Expression]) -> str:
     return f"EXTRACT({part.value.upper()} FROM {arguments[1]})"
 
 
+def _later(arguments: Sequence[Expression]) -> str:
+    months: Any = arguments[1]
+    sign = "-" if months.value < 0 else "+"
+    return f"{arguments[0].within(5)} {sign} INTERVAL '{abs(months.value)} months'"
+
+
 def _side(position: str) -> Callable[[Sequence[Expression]], str]:
     def written(arguments: Sequence[Expression]) -> str:
         if len(arguments) == 1:
@@ -153,6 +164,7 @@ def _side(position: str) -> Callable[[Sequence[Expression]], str]:
 _WRITTEN: dict[str, Callable[[Sequence[Expression]], str]] = {
     "CASE": _case,
     "EXTRACT": _extract,
+    "+ MONTHS": _later,
     "TRIM": _side(""),
     "LTRIM": _side("L"),
     "RTRIM": _side("R"),

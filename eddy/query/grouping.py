@@ -6,7 +6,7 @@ expressions of them and of the groups' values, which are computed of each row of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from attrs import evolve, field, frozen
 from sqlglot import exp
@@ -15,32 +15,32 @@ from eddy.errors import QueryError
 from eddy.query import typing_rules
 from eddy.query.aggregates import AggregateOutput, aggregate_of, is_aggregate
 from eddy.query.calls import is_known, refusal
-from eddy.query.expressions import Expression, Get, Reference
+from eddy.query.expressions import Expression, Reference
 from eddy.query.names import Scope
 from eddy.query.outputs import Computed, Output, expanded, refuse_repeated, written
 from eddy.query.own_calls import has_aggregate
 from eddy.query.parse import condition, translate
 from eddy.query.place import about, at, in_place_of
-from eddy.values.types import Column, ColumnType
 
 
 @frozen
-class Value(Expression):
-    """A value of a group: one that it is grouped by, or an aggregate, under the name that it is kept by."""
+class Value(Reference):
+    """A value of a group: one that it is grouped by, or an aggregate. The column is the name that it is kept by."""
 
-    name: str
-    text: str
-    type: ColumnType = field(eq=False)
-
-    @property
-    def columns(self) -> frozenset[tuple[str, str]]:
-        return frozenset([("", self.name)])
-
-    def evaluate(self, get: Get) -> Column:
-        return get("", self.name)
+    text: str = field(kw_only=True)
 
     def __str__(self) -> str:
         return self.text
+
+
+@frozen(eq=False)
+class _Kept(Scope):
+    """What expressions of groups may name: their values, by the names that they are kept by, which no error shows."""
+
+    values: Mapping[str, Value] = field(factory=dict, kw_only=True)
+
+    def column(self, stream: str | None, column: str) -> Reference:
+        return self.values[column]
 
 
 @frozen
@@ -114,7 +114,13 @@ class _Maker:
 
     def value(self, group: Expression) -> Value:
         """A value that is grouped by."""
-        return Value(f"group {self._groups.index(group)}", group.within(9), group.type)
+        return Value("", f"group {self._groups.index(group)}", group.type, text=group.within(9))
+
+    def _kept(self) -> _Kept:
+        """All values that there are by now."""
+        aggregates = [Value("", one.name, one.type, text=str(one)) for one in self._aggregates]
+        values = {value.column: value for value in [*map(self.value, self._groups), *aggregates]}
+        return _Kept({"": {name: value.type for name, value in values.items()}}, values=values)
 
     def expression(self, node: exp.Expr) -> Expression:
         """An expression of what is grouped and of aggregates."""
@@ -131,23 +137,12 @@ class _Maker:
                 f"{written(loose[0])} is neither grouped nor aggregated: add it to GROUP BY, or leave it out"
             )
             raise about(loose[0], QueryError(refused))
-        kept = {self.value(group).name: self.value(group) for group in self._groups}
-        kept |= {one.name: Value(one.name, str(one), one.type) for one in self._aggregates}
-        found = translate(lifted, Scope({"": {name: value.type for name, value in kept.items()}}))
-        for _, name in found.columns:
-            value = kept[name]
-            found = found.replace(Reference("", name, value.type), value)
-        return found
+        return translate(lifted, self._kept())
 
     def condition(self, node: exp.Expr) -> Expression:
         """The condition of HAVING."""
         with at(node):
-            return self._condition(self.expression(node))
-
-    def _condition(self, found: Expression) -> Expression:
-        names = {name: one.type for one in self._aggregates for name in [one.name]}
-        names |= {self.value(group).name: group.type for group in self._groups}
-        return condition(found, Scope({"": names}))
+            return condition(self.expression(node), self._kept())
 
     def _lift(self, node: exp.Expr) -> exp.Expr:
         """A column in the place of an aggregate, or of what is grouped by."""
@@ -162,7 +157,7 @@ class _Maker:
             return node
         if group not in self._groups:
             return node
-        return in_place_of(exp.column(self.value(group).name, quoted=True), node)
+        return in_place_of(exp.column(self.value(group).column, quoted=True), node)
 
     def _aggregate(self, node: exp.Expr, again: bool) -> AggregateOutput:
         """The aggregate that a node is: one that is there already may stand for it, if it is not an item itself."""
@@ -176,8 +171,8 @@ class _Maker:
     def made(self, shown: Sequence[Computed], having: Expression | None) -> Grouping:
         """The parts of a query; the names of what is shown as it is are those that it is shown by."""
         values = [self.value(group) for group in self._groups]
-        order = [*(value.name for value in values), *(one.name for one in self._aggregates)]
-        if having is None and [getattr(one.expression, "name", None) for one in shown] == order:
+        order = [*(value.column for value in values), *(one.name for one in self._aggregates)]
+        if having is None and [getattr(one.expression, "column", None) for one in shown] == order:
             names = [one.name for one in shown]
             n = len(self._groups)
             return Grouping(
@@ -186,7 +181,7 @@ class _Maker:
                 (),
                 None,
             )
-        groups = [grouped(value.name, group) for value, group in zip(values, self._groups, strict=True)]
+        groups = [grouped(value.column, group) for value, group in zip(values, self._groups, strict=True)]
         return Grouping(tuple(groups), tuple(self._aggregates), tuple(shown), having)
 
 

@@ -133,7 +133,8 @@ def expressions(nodes: Iterable[Item], scope: Scope, clause: str = "select") -> 
                 verb = "group by" if clause == "group_by" else clause
                 raise about(error.place, QueryError(f"cannot {verb} {item.sql()}: {error}")) from None
             if clause == "group_by":
-                typing_rules.comparable(expression)
+                with at(item):
+                    typing_rules.comparable(expression)
             if expression.type.kind == "null":
                 untyped = f"{item.sql()} is NULL of no type: write CAST(NULL AS BIGINT), or another type"
                 raise about(node, QueryError(untyped))

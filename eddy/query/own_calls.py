@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from itertools import chain
 from typing import Any
 
 from sqlglot import exp
@@ -34,8 +35,8 @@ def own_known(functions: Mapping[str, Make], aggregates: Mapping[str, Any]) -> I
 
 
 def own_names() -> Iterator[str]:
-    """The functions that are known, in capitals."""
-    return iter(_known.get())
+    """The functions and aggregates that are known, in capitals."""
+    return chain(_known.get(), _aggregates.get())
 
 
 def own_call(node: exp.Expr) -> Make | None:

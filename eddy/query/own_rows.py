@@ -21,7 +21,7 @@ def functions_by_name(functions: object) -> dict[str, Make]:
             wrong = shown(functions if function is None else function)
             raise QueryError(
                 "functions takes a list of functions of your own, eddy.function(f, type=...) and eddy.predicate(f), "
-                f"not {wrong}"
+                f"not {wrong}; aggregates go into aggregates="
             )
         name = str(function.name or getattr(function.function, "__name__", "function"))
         if not name.isidentifier():

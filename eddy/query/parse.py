@@ -6,9 +6,7 @@ by name.
 
 from __future__ import annotations
 
-import difflib
 import math
-import re
 from collections.abc import Callable
 from functools import reduce
 from typing import Any
@@ -23,21 +21,18 @@ from eddy.query.calls import call, refusal
 from eddy.query.casts import Cast, named
 from eddy.query.comparisons import Comparison, Distinct, InList, IsNull
 from eddy.query.constants import fold, integer
-from eddy.query.dialect import Eddy
+from eddy.query.dialect import Eddy, WholeQuotient
 from eddy.query.expressions import Absolute, Arithmetic, Expression, Literal, Negation, Reference
 from eddy.query.instead import INSTEAD
+from eddy.query.intervals import interval, moved
 from eddy.query.logic import And, Not, Or
+from eddy.query.misread import misread
 from eddy.query.names import Scope
 from eddy.query.place import about, at, note_places
+from eddy.query.struct_fields import field_of
 from eddy.shown import shown
-from eddy.values.durations import coarsest, nanoseconds
 from eddy.values.instants import has_offset, parse_instant
-from eddy.values.types import BOOL, FLOAT64, NULL, STRING, duration_type, timestamp_type
-
-_MISSING = re.compile(r"Required keyword: '\w+' missing for \w+")
-_UNEXPECTED = re.compile("Invalid expression / Unexpected token")
-_WORDS = "SELECT DISTINCT FROM JOIN NATURAL USING WHERE GROUP BY HAVING ORDER LIMIT BETWEEN EXCEPT WITH LIKE".split()
-_INT64 = range(-(2**63), 2**63)
+from eddy.values.types import BOOL, FLOAT64, NULL, STRING, timestamp_type
 
 _COMPARISONS: dict[type[exp.Expr], str] = {
     exp.EQ: "=",
@@ -52,8 +47,10 @@ _ARITHMETIC: dict[type[exp.Expr], str] = {
     exp.Sub: "-",
     exp.Mul: "*",
     exp.Div: "/",
+    WholeQuotient: "//",
     exp.Mod: "%",
 }
+_CHAINED = (*_COMPARISONS, exp.NullSafeEQ, exp.NullSafeNEQ)
 _CONNECTIVES: dict[type[exp.Expr], type[And] | type[Or]] = {exp.And: And, exp.Or: Or}
 
 
@@ -69,7 +66,7 @@ def parse_sql(
     try:
         tree = sqlglot.parse_one(before + text, dialect=Eddy, into=into)
     except sqlglot.errors.SqlglotError as error:
-        said, place = _where(error, before + text, before + written)
+        said, place = misread(error, before + text, before + written)
         raised = QueryError(f"cannot read {(before + written).strip()!r} as SQL{said}")
         if place is not None:
             start, end = (max(0, one - len(before)) for one in place)
@@ -77,34 +74,6 @@ def parse_sql(
         raise raised from None
     note_places(tree, written, len(before))
     return tree
-
-
-def _where(error: sqlglot.errors.SqlglotError, text: str, written: str) -> tuple[str, tuple[int, int] | None]:
-    """What sqlglot says, near what, and where that is."""
-    details = getattr(error, "errors", None) or [{}]
-    context = "".join(str(details[0].get(part) or "") for part in ("start_context", "highlight"))
-    rest = str(details[0].get("end_context") or "")
-    start = max(text.find(context + rest), 0)
-    end = start + len(context)
-    place = (end - len(str(details[0].get("highlight") or "")), end) if context else None
-    end += len(re.split(r"\W", written[end:], maxsplit=1)[0]) if context else 0  # never half of a word
-    near = written[start:end].strip()[-40:]
-    said = re.sub(r"<class '[\w.]*?(\w+)'>", r"\1", str(details[0].get("description") or "")).rstrip(".")
-    said = re.sub(r"<Token.*?SENTINEL.*?>", "the end", said)
-    said = _MISSING.sub("something is missing here", said)
-    said = _UNEXPECTED.sub(_guess(written[:end]), said)
-    return (f", near {near!r}" if near else "") + (f": {said}" if said else ""), place
-
-
-def _guess(before: str) -> str:
-    """What may be wrong where nothing fits: the last word but one may be a word of SQL, written wrongly."""
-    words = re.findall(r"\w+", before)[-2:]
-    for word in [word for word in words if word.upper() not in _WORDS]:
-        for close in difflib.get_close_matches(word.upper(), _WORDS, 1, 0.7):
-            return f"did you mean {close} by {word}?"
-    if words[:1] and words[0].upper() == "TOP":
-        return "TOP is not supported: results go on for ever; take what you need of engine.table()"
-    return "this is not expected here"
 
 
 def condition(given: str | exp.Expr | Expression, scope: Scope) -> Expression:
@@ -146,6 +115,12 @@ def _translated(node: exp.Expr, scope: Scope) -> Expression:
     kind = type(node)
     if kind in _CONNECTIVES:
         return reduce(_CONNECTIVES[kind], [translate(part, scope) for part in node.flatten()])
+    if kind in _COMPARISONS:
+        _refuse_chain(node)
+    if isinstance(node, exp.Add | exp.Sub):
+        later = moved(node, lambda part: translate(part, scope))
+        if later is not None:
+            return later
     if kind in _COMPARISONS or kind in _ARITHMETIC:
         left, right = translate(node.this, scope), translate(node.expression, scope)
         if kind in _COMPARISONS:
@@ -158,6 +133,16 @@ def _translated(node: exp.Expr, scope: Scope) -> Expression:
         if isinstance(node, known):
             return rule(node, scope)
     raise QueryError(refusal(node))
+
+
+def _refuse_chain(node: exp.Expr) -> None:
+    """`a < b = c` is read in different ways by different databases, and is seldom meant in any of them."""
+    if type(node.this) in _CHAINED or type(node.expression) in _CHAINED:
+        first = node.this if type(node.this) in _CHAINED else node.expression
+        raise QueryError(
+            f"comparisons do not chain: write each on its own, such as 1 < A.x AND A.x < 5, or brackets, such as "
+            f"({first.sql()}) = TRUE"
+        )
 
 
 def _literal(node: exp.Literal, scope: Scope) -> Expression:
@@ -187,6 +172,9 @@ def _negative(node: exp.Neg, scope: Scope) -> Expression:
 
 
 def _column(node: exp.Column, scope: Scope) -> Expression:
+    found = None if isinstance(node.this, exp.Star) else field_of(node, scope)
+    if found is not None:
+        return found
     if isinstance(node.this, exp.Star) or node.args.get("db"):
         raise QueryError(f"{node.sql()} is not a column: write stream.column")
     if node.name.startswith(("$", "@")) and not node.this.args.get("quoted"):
@@ -209,11 +197,29 @@ def _in(node: exp.In, scope: Scope) -> Expression:
         if node.args.get("query"):
             raise QueryError(refusal(node))
         raise QueryError(f"{node.sql()}: IN needs a list of values, such as A.x IN (1, 2, 3)")
+    if isinstance(node.this, exp.Tuple):
+        return _row_in(node, scope)
     operand, options = translate(node.this, scope), [translate(option, scope) for option in node.expressions]
     if isinstance(operand, Literal) or not all(isinstance(option, Literal) for option in options):
         either: list[Expression] = [Comparison("=", operand, option) for option in options]
         return reduce(Or, either)
     return InList(operand, tuple(options))
+
+
+def _row_in(node: exp.In, scope: Scope) -> Expression:
+    """`(a, b) IN ((1, 2), (3, 4))`: one of the rows is equal in every place."""
+    operands = [translate(part, scope) for part in node.this.expressions]
+    either: list[Expression] = []
+    for row in node.expressions:
+        with at(row):
+            values = (
+                [translate(part, scope) for part in row.expressions] if isinstance(row, exp.Tuple) else []
+            )
+            if len(values) != len(operands):
+                raise QueryError(f"{row.sql()} does not stand beside {node.this.sql()}: write as many values")
+            equal: list[Expression] = [Comparison("=", a, b) for a, b in zip(operands, values, strict=True)]
+            either.append(reduce(And, equal))
+    return reduce(Or, either)
 
 
 def _is(node: exp.Is, scope: Scope) -> Expression:
@@ -225,17 +231,6 @@ def _is(node: exp.Is, scope: Scope) -> Expression:
         known = Not(IsNull(operand))
         return And(known, operand if what.this else Not(operand))
     raise QueryError(f"{node.sql()} is not supported: write IS NULL or IS NOT NULL")
-
-
-def _interval(node: exp.Interval, scope: Scope) -> Expression:
-    unit = node.args.get("unit")
-    text = node.this.name if isinstance(node.this, exp.Literal) else node.this.sql()
-    if unit is not None and not isinstance(unit, exp.Var):
-        raise QueryError(f"{node.sql()} is not supported: write one unit, such as INTERVAL '90' MINUTE")
-    count, name = coarsest(nanoseconds(f"{text} {unit.name}" if unit is not None else text))
-    if count not in _INT64:
-        raise QueryError(f"{node.sql()} does not fit 64 bits")
-    return Literal(count, duration_type(name))
 
 
 def _cast(node: exp.Cast, scope: Scope) -> Expression:
@@ -274,7 +269,7 @@ _RULES: dict[type[exp.Expr], Callable[[Any, Scope], Expression]] = {
     exp.Between: _between,
     exp.In: _in,
     exp.Is: _is,
-    exp.Interval: _interval,
+    exp.Interval: lambda node, scope: interval(node),
     exp.Cast: _cast,
     exp.NullSafeNEQ: lambda node, scope: Distinct(
         translate(node.this, scope), translate(node.expression, scope)

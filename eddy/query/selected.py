@@ -21,13 +21,19 @@ def selected(select: exp.Select, scope: Scope) -> dict[str, Any]:
     items, having = select.expressions, select.args.get("having")
     for item in items:
         for node in item.find_all(exp.Window, exp.Subquery, exp.Exists):
-            raise about(node, QueryError(refusal(node)))
+            asked = node.parent if isinstance(node.parent, exp.In) else node
+            raise about(node, QueryError(refusal(asked)))
+    if not items:
+        raise about(select.args["from_"], QueryError("SELECT names no column: name some, or write SELECT *"))
     distinct = select.args.get("distinct")
     if distinct is not None and distinct.args.get("on"):
         refused = QueryError("DISTINCT ON is not supported: write SELECT DISTINCT, or GROUP BY")
         raise about(distinct, refused)
     group = _groups(select.args.get("group"), items)
     some = any(map(has_aggregate, items))
+    if having is not None and not (group or some or distinct or has_aggregate(having)):
+        refused = QueryError("HAVING is of groups: write GROUP BY, or put the condition into WHERE")
+        raise about(having, refused)
     if not (group or some or having or distinct):
         return {"select": [f"{one.expression} AS {quoted(one.name)}" for one in expressions(items, scope)]}
     return {

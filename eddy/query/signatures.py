@@ -11,7 +11,9 @@ from collections.abc import Callable, Sequence
 from eddy.errors import QueryError
 from eddy.query import typing_rules
 from eddy.query.beside import at_midnight, beside
+from eddy.query.casts import Cast
 from eddy.query.expressions import Expression, Literal
+from eddy.values.casting import castable
 from eddy.values.patterns import group_count
 from eddy.values.text_functions import arrow_pattern
 from eddy.values.time_functions import CLOCK, PARTS, STEPS
@@ -89,6 +91,32 @@ def texts(least: int, most: int | None = None, *, result: ColumnType = STRING) -
     return rule
 
 
+def joined(least: int, most: int | None = None) -> Rule:
+    """So many values are put together as texts; those of other types as CAST to VARCHAR writes them."""
+
+    def rule(name: str, arguments: Sequence[Expression]) -> Signature:
+        _count(name, arguments, least, most or least)
+        given = tuple(
+            Cast(argument, STRING)
+            if argument.type.kind != "string" and castable(argument.type, STRING)
+            else argument
+            for argument in arguments
+        )
+        for argument in given:
+            _text(name, argument)
+        return given, (STRING,) * len(given), STRING
+
+    return rule
+
+
+def repeated(name: str, arguments: Sequence[Expression]) -> Signature:
+    """A string, and how many times it is written, a constant."""
+    made = places(2)(name, arguments)
+    if int(_value(arguments[1])) > MANY:
+        raise QueryError(f"{name} writes a text {MANY:,} times at most, not {arguments[1]}")
+    return made
+
+
 MANY = 1000
 
 
@@ -159,6 +187,15 @@ def times(count: int, result: ColumnType | None = None) -> Rule:
         return (Literal(part, STRING), *given), (STRING, *kinds), what
 
     return rule
+
+
+def months(name: str, arguments: Sequence[Expression]) -> Signature:
+    """A time, and a number of months; a date is the time at which it begins."""
+    time = at_midnight(arguments[0])
+    if time.type.kind != "timestamp":
+        hint = f": write TIMESTAMP {time}" if time.type.kind == "string" and isinstance(time, Literal) else ""
+        raise QueryError(f"months are added to times, but {time} is {time.type}{hint}")
+    return (time, arguments[1]), (time.type, INT64), time.type
 
 
 def case(name: str, arguments: Sequence[Expression]) -> Signature:

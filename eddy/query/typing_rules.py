@@ -59,6 +59,8 @@ def arithmetic(op: str, left: Expression, right: Expression) -> tuple[Expression
     """Both sides and the type of the result, or a QueryError."""
     comparable(left)
     comparable(right)
+    if op == "/":
+        left, right = _as_floats(left, right)
     if op == "-" or "decimal" in (left.type.kind, right.type.kind):
         left, right = both_beside(left, right, align=op != "*")
     if "duration" in (left.type.kind, right.type.kind):
@@ -80,8 +82,26 @@ def arithmetic(op: str, left: Expression, right: Expression) -> tuple[Expression
     return left, right, result
 
 
-def _number(op: str, left: Expression, right: Expression) -> ColumnType:
+def _as_floats(left: Expression, right: Expression) -> tuple[Expression, Expression]:
+    """A quotient of decimals, or of a decimal and another number, is one of the floats that are next to them."""
+    kinds = {left.type.kind, right.type.kind}
+    if "decimal" not in kinds or not kinds <= {"decimal", "int", "uint", "float"}:
+        return left, right
+    from eddy.query.casts import Cast
+
+    return Cast(left, FLOAT64) if left.type.kind == "decimal" else left, (
+        Cast(right, FLOAT64) if right.type.kind == "decimal" else right
+    )
+
+
+def _number(op: str, left: Expression, right: Expression) -> ColumnType | None:
     a, b = left.type, right.type
+    if op == "//":
+        if "float" in (a.kind, b.kind):
+            raise QueryError(
+                f"// is of whole numbers, but {left} is {a} and {right} {b}: write TRUNC({left} / {right})"
+            )
+        return UINT64 if a.kind == b.kind == "uint" else INT64
     if op == "/" or "float" in (a.kind, b.kind):
         return FLOAT64
     if op == "%":
@@ -177,8 +197,11 @@ def comparable(operand: Expression) -> None:
         wide = str(of).startswith("decimal")
         advice = (
             f": decimals that are compared and computed with have {DIGITS} digits at most; declare decimal(18, s), "
-            f"or write CAST({operand} AS DECIMAL({DIGITS}, 2)), which is NULL where it has more, or AS VARCHAR"
+            f"or write CAST({operand} AS DECIMAL({DIGITS}, {min(DIGITS, of.arrow.scale)})), which is NULL where it has "
+            "more, or AS VARCHAR"
             if wide
+            else ": compare a field of it, such as A.place.city, or give a function of yours, eddy.function"
+            if of.name.startswith("struct")
             else ": compare a column of its own for the part that matters, or give a function of yours, eddy.function"
         )
         raise QueryError(
@@ -219,7 +242,9 @@ def _advice(left: Expression, right: Expression) -> str:
     if "decimal" in kinds and "float" in kinds:
         return ": a float is no decimal exactly; CAST the decimal to DOUBLE, or the float to DECIMAL(18, 2)"
     if "decimal" in kinds and left.type.is_exact and right.type.is_exact:
-        return ": a quotient of decimals is no decimal; CAST one side to DOUBLE"
+        return ": // is of whole numbers; write TRUNC(x / y)"
+    if kinds == {"string"}:
+        return ": numbers are added, and texts joined: write ||, or CAST them"
     if "string" in kinds and kinds & {"int", "uint", "float"}:
         return ": a number and a string never match; drop the quotes, or declare both columns alike"
     if "timestamp" in kinds and kinds & {"int", "uint", "float"}:

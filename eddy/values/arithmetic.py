@@ -6,7 +6,8 @@ The rules, all in one place:
   So an index that rearranges `ABS(a - b) <= c` can never disagree with the predicate itself.
 - Comparisons are exact for every pair of numeric types, int64 against float64 and uint64 included.
 - Arithmetic on decimals is exact or NULL as well: NULL where a result has more than 18 digits.
-- Division is float64 division; `x / 0` and `x % 0` are NULL. `%` takes the sign of its left side.
+- Division is float64 division, and `//` one of whole numbers, towards zero; `x / 0`, `x // 0` and `x % 0` are NULL. `%`
+  takes the sign of its left side.
 - Floats follow IEEE: NaN equals nothing and is neither less nor greater; `NaN != x` is true. NaN is not NULL.
 - Literals are arrays of length 1 (strings: pyarrow scalars) and broadcast.
 """
@@ -95,6 +96,19 @@ def remainder(a: Array, b: Array) -> tuple[Array, Array | None]:
 def _magnitude(values: Array) -> Array:
     """Absolute values as uint64, also of -2**63."""
     return values if values.dtype == np.uint64 else np.abs(values).view(np.uint64)
+
+
+def whole_quotient(a: Array, b: Array, result: DType) -> tuple[Array, Array | None]:
+    """`a // b` of whole numbers, without what is behind the point, and a mask of where b is not zero and it fits."""
+    a, b = integers(a), integers(b)
+    valid = b != 0
+    negative = (a < 0) != (b < 0)
+    size = _magnitude(a) // _magnitude(np.where(valid, b, np.asarray(1, b.dtype)))
+    if result == np.uint64:
+        return size, None if valid.all() else np.broadcast_to(valid, size.shape)
+    fits = valid & (size <= np.where(negative, np.uint64(2**63), np.uint64(2**63 - 1)))
+    values = size.view(np.int64)
+    return np.where(negative, -values, values), None if fits.all() else fits
 
 
 def quotient(a: Array, b: Array) -> tuple[Array, Array | None]:
@@ -259,6 +273,8 @@ def arithmetic(
         values, fits = decimals.compute(op, a.values, a_type.scale, b.values, b_type.scale, result)
     elif result.kind == "date":
         values, fits = _moved_dates(op, a.values, b.values)
+    elif op == "//":
+        values, fits = whole_quotient(a.values, b.values, result.dtype)
     elif op == "/":
         values, fits = quotient(a.values, b.values)
     elif op == "%":

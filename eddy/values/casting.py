@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from eddy.values import arrow
 from eddy.values.arithmetic import both, compare_numbers, rescale
 from eddy.values.cast_kinds import CASTS, kind_of
 from eddy.values.compute import Datum, coerced, from_datum, known, to_datum
@@ -129,7 +130,12 @@ def _part(clock: Datum, start: int, stop: int) -> Datum:
 
 
 def _written(values: Datum, of: ColumnType) -> Datum:
-    """Numbers, truths and times as strings."""
+    """Numbers, truths and times as strings; floats with a point or an exponent, unlike whole numbers."""
+    if of.kind == "float":
+        if isinstance(values, pa.Scalar):
+            return _written(pa.repeat(values, 1), of)[0]
+        digits = arrow.to_numpy(values, of.dtype).astype(np.str_).tolist()
+        return known(pa.array(digits, pa.string()), values.is_valid())
     text = values.cast(pa.string())
     if of.kind != "timestamp" or of.unit == "s":
         return text

@@ -28,6 +28,7 @@ _NANOSECONDS = {
     "w": 604_800_000_000_000,
     "week": 604_800_000_000_000,
 }
+_MONTHS = {"month": 1, "quarter": 3, "year": 12}
 _PART = re.compile(r"\s*([+-]?\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*,?")
 
 
@@ -35,20 +36,41 @@ def nanoseconds(duration: str | datetime.timedelta) -> int:
     """The length in nanoseconds, exactly. Months and years are refused: they have no fixed length."""
     if isinstance(duration, datetime.timedelta):
         return (duration // datetime.timedelta(microseconds=1)) * 1_000
-    total, end = Fraction(0), 0
+    months, length = months_and_nanoseconds(duration)
+    if months:
+        unit = next(_month_unit(part[2]) for part in _PART.finditer(duration) if _month_unit(part[2]))
+        raise QueryError(f"{duration!r}: a {unit} has no fixed length; write days or hours")
+    return length
+
+
+def months_and_nanoseconds(duration: str) -> tuple[int, int]:
+    """The months of it, those of years among them, and all else in nanoseconds, exactly."""
+    total, months, end = Fraction(0), Fraction(0), 0
     while end < len(duration):
         part = _PART.match(duration, end)
         if part is None:
             raise QueryError(
                 f"{duration!r} is not a duration: write a number and a unit, such as '5 minutes'"
             )
-        total += Fraction(part[1]) * _scale(part[2], duration)
+        number, month_unit = Fraction(part[1]), _month_unit(part[2])
+        if month_unit:
+            months += number * _MONTHS[month_unit]
+        else:
+            total += number * _scale(part[2], duration)
         end = part.end()
     if not duration.strip():
         raise QueryError("an empty text is not a duration: write a number and a unit, such as '5 minutes'")
     if total.denominator != 1:
         raise QueryError(f"{duration!r} is not a whole number of nanoseconds")
-    return int(total)
+    if months.denominator != 1:
+        raise QueryError(f"{duration!r} is not a whole number of months")
+    return int(months), int(total)
+
+
+def _month_unit(unit: str) -> str:
+    """The name of a unit that has months; empty for others."""
+    name = unit.lower().removesuffix("s")
+    return name if name in _MONTHS else ""
 
 
 def _scale(unit: str, duration: str) -> int:
@@ -56,8 +78,6 @@ def _scale(unit: str, duration: str) -> int:
     scale = _NANOSECONDS.get(name) or _NANOSECONDS.get(name.removesuffix("s"))
     if scale is not None:
         return scale
-    if name.removesuffix("s") in ("month", "quarter", "year"):
-        raise QueryError(f"{duration!r}: a {name.removesuffix('s')} has no fixed length; write days or hours")
     raise QueryError(
         f"unknown unit {unit!r} in {duration!r}: use ns, us, ms, seconds, minutes, hours, days or weeks"
     )

@@ -37,6 +37,11 @@ def lower(arguments: Arguments, result: ColumnType) -> Datum:
     return pc.utf8_lower(arguments[0])
 
 
+def repeated(arguments: Arguments, result: ColumnType) -> Datum:
+    """REPEAT: the text so many times."""
+    return pc.binary_repeat(*arguments)
+
+
 def reverse(arguments: Arguments, result: ColumnType) -> Datum:
     """REVERSE, by code points."""
     return pc.utf8_reverse(arguments[0])

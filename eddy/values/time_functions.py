@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from eddy.values import arrow
+from eddy.values.arithmetic import both, integer_arithmetic
 from eddy.values.compute import Datum
-from eddy.values.types import UNITS, ColumnType
+from eddy.values.days import DAY
+from eddy.values.types import UNITS, Array, ColumnType
 
 Arguments = Sequence[Datum]
 
@@ -72,3 +76,34 @@ def date_diff(arguments: Arguments, result: ColumnType) -> Datum:
         )
         return pc.divide(days, 7)
     return getattr(pc, f"{part}s_between")(first, second)
+
+
+def months_later(arguments: Arguments, result: ColumnType) -> Datum:
+    """So many months after a time, on the clock of its zone; a day that the month has not is its last one."""
+    time, months = arguments[0], arguments[1].as_py()
+    if isinstance(time, pa.Scalar):
+        return months_later([pa.repeat(time, 1), arguments[1]], result)[0]
+    if isinstance(time, pa.ChunkedArray):
+        time = time.combine_chunks()
+    local = pc.local_timestamp(time) if time.type.tz else time
+    valid = arrow.valid_of(local)
+    values, fits = _moved(arrow.to_numpy(local, np.dtype(np.int64)), time.type.unit, months)
+    later = arrow.from_numpy(values, both(valid, fits), local.type)
+    if not time.type.tz:
+        return later
+    return pc.assume_timezone(later, time.type.tz, ambiguous="earliest", nonexistent="latest")
+
+
+def _moved(values: Array, unit: str, months: int) -> tuple[Array, Array | None]:
+    """Times so many months later, and a mask of those that 64 bits hold."""
+    per_day = np.array([DAY * UNITS[unit]])
+    day = np.floor_divide(values, per_day)
+    first = day.astype("M8[D]").astype("M8[M]")
+    later = first + months
+    length = ((later + 1).astype("M8[D]") - later.astype("M8[D]")).astype(np.int64)
+    behind = np.minimum(day - first.astype("M8[D]").astype(np.int64), length - 1)
+    start, one = integer_arithmetic(
+        "*", later.astype("M8[D]").astype(np.int64) + behind, per_day, np.dtype(np.int64)
+    )
+    moved, two = integer_arithmetic("+", start, values - day * per_day, np.dtype(np.int64))
+    return moved, both(one, two)

@@ -21,7 +21,7 @@ MARKED = [  # a statement, and below it the place that its error is about
     "SELECT A.x FROM A <<[RANGE 3 SECONDS]>>",
     "SELECT <<UPER(A.s)>> FROM A",
     "SELECT <<UPPER(A.x)>> FROM A",
-    "SELECT A.x + (<<A.s || A.x>>) FROM A",
+    "SELECT A.x + (<<A.s + A.x>>) FROM A",
     "SELECT A.x FROM A WHERE <<(A.x + 1) * (2)>>",
     "SELECT A.x FROM A WHERE A.x > 1 AND <<A.s + 1>> > 2",
     "SELECT 'ä (', /* A.q */ <<A.q>> FROM A",
@@ -49,7 +49,7 @@ MARKED = [  # a statement, and below it the place that its error is about
     "SELECT A.x, COUNT(*) FROM A GROUP BY A.x HAVING SUM(<<A.w>>) > 1",
     "SELECT A.x, COUNT(*) FROM A GROUP BY A.x, <<w>>",
     "SELECT A.x FROM A GROUP BY <<7>>",
-    "SELECT <<q.n || 'x'>> FROM (SELECT x + y AS n FROM A) AS q",
+    "SELECT <<q.n + 'x'>> FROM (SELECT x + y AS n FROM A) AS q",
     "SELECT <<q.m>> FROM (SELECT x + y AS n FROM A) AS q",
     "SELECT q.x FROM (SELECT x FROM A WHERE <<s>>) AS q",
     "SELECT q.x FROM (SELECT x FROM A WHERE A.x > <<A.w>>) AS q",
@@ -75,7 +75,7 @@ def test_the_whole_text():
     with pytest.raises(eddy.QueryError) as caught:
         eddy.sql("SELECT A.x\n  FROM A\n  WHERE A.x = A.xx", SCHEMAS)
     assert str(caught.value) == (
-        "stream A has no column xx: did you mean x? There is ts, x, y, s\n"
+        "stream A has no column xx: did you mean x? There are ts, x, y, s\n"
         "line 3, column 15:\n"
         "    WHERE A.x = A.xx\n"
         "                ^^^^"

@@ -152,7 +152,7 @@ def test_brackets_in_text():
         ("SELECT DISTINCT ON (A.x) A.x FROM A, B WHERE A.x = B.x", "DISTINCT ON is not supported"),
         ("SELECT A.x FROM A, B WHERE A.x = B.x ORDER BY A.x", "ORDER BY is not supported"),
         ("SELECT A.x FROM A, B WHERE A.x = B.x LIMIT 3", "LIMIT is not supported"),
-        ("SELECT A.x FROM A, B WHERE A.x = B.x HAVING A.x > 1", "having is of groups"),
+        ("SELECT A.x FROM A, B WHERE A.x = B.x HAVING A.x > 1", "HAVING is of groups"),
         ("SELECT A.x FROM A, B WHERE A.x = B.x AND (A.x IN (SELECT x FROM C) OR B.x > 1)", "Beside OR"),
         ("WITH q AS (SELECT 1) SELECT q.x FROM q, B WHERE q.x = B.x", "the subquery q has no FROM"),
         ("SELECT A.x FROM A [ROWZ 5], B WHERE A.x = B.x", r"unknown window \[ROWZ 5\]"),

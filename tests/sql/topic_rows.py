@@ -86,6 +86,25 @@ TABLES = {
         (None, None, Decimal("0.333"), None, 2),
         (datetime.date(2024, 3, 1), Decimal("2.25"), Decimal("2.000"), datetime.time(10, 30), None),
     ),
+    "parcels": _table(
+        {
+            "number": INT,
+            "place": pa.struct([("city", TEXT), ("spot", pa.struct([("x", INT)]))]),
+            "tags": pa.list_(TEXT),
+            "worth": pa.decimal128(22, 2),
+        },
+        (1, {"city": "Rome", "spot": {"x": 4}}, ["new"], Decimal("12345678901234567890.12")),
+        (2, None, [], Decimal("1.50")),
+        (3, {"city": None, "spot": None}, None, None),
+        (4, {"city": "Bonn", "spot": {"x": 2}}, ["a", "b"], Decimal("-2.00")),
+    ),
+    "truths": _table(
+        {"p": BOOL, "q": BOOL, "n": INT},
+        (True, None, 1),
+        (False, True, 2),
+        (None, True, None),
+        (False, False, 0),
+    ),
     "ticks": _table(
         {"ts": INT, "k": INT, "v": INT},
         (0, 1, 10),
