@@ -10,7 +10,10 @@ a folder of checkpoints (`--folder`, by default a temporary one). So many rows o
 - bytes that a checkpoint adds, beside those of all live rows and of a whole snapshot, and how long that one takes;
 - MB of rows a second of processor time of the thread that writes, and how long it is from the moment that a commit
   begins until it counts;
-- with `--alone`, rows a second of processor time with checkpoints and without.
+- with `--alone`, rows a second of processor time with checkpoints and without;
+- the same pauses of a left join, of whose composites a checkpoint copies what is known (`--left` megabytes of rows).
+
+With `--write` the table, and what it must be, goes into docs/run.md.
 """
 
 from __future__ import annotations
@@ -29,11 +32,17 @@ import pyarrow as pa
 from attrs import frozen
 
 import eddy
+from benchmarks.goals import ENGINE, Line, bars
+from benchmarks.pages import put
+from benchmarks.stamp import load
 from eddy.running.checkpoints import Checkpoints
 from eddy.running.commits import Commits
 from eddy.snapshot.segments import Log
 
 COLUMNS, BATCH, KEYS = 12, 16_384, 1 << 30
+MEASURES = (*ENGINE, "eddy/running", "eddy/sinks", "eddy/snapshot", "benchmarks/checkpoints.py")
+PAUSE, SPEED = 50.0, 500.0
+"""Milliseconds that a run may stand still at the most, and MB a second that are written at least."""
 ROW = 8 * (COLUMNS + 2)
 """Bytes of a row."""
 
@@ -117,20 +126,27 @@ class Watch:
         changed[0].begin, changed[0].after_push, changed[1].append, changed[2].written = self._kept
 
 
-def query(window: int) -> eddy.Query:
+def query(window: int, left: bool = False) -> eddy.Query:
     columns = dict.fromkeys(Rows.schema.names, "int64")
-    return eddy.Query(
-        dict.fromkeys("AB", eddy.Stream(columns, window=eddy.Range(window))), where=["A.k = B.k"]
-    )
+    stream = eddy.Stream(columns, window=eddy.Range(window))
+    if left:
+        text = (
+            f"SELECT A.v0 AS v, B.v0 AS w FROM A [RANGE {window}] LEFT JOIN B [RANGE {window}] ON A.k = B.k"
+        )
+        return eddy.sql(text, {"A": columns, "B": columns})
+    return eddy.Query(dict.fromkeys("AB", stream), where=["A.k = B.k"])
 
 
-def run(window: int, rate: float, folder: Path, every: float | None) -> tuple[float, float]:
+def run(
+    window: int, rate: float, folder: Path, every: float | None, left: bool = False
+) -> tuple[float, float]:
     """Seconds of a run by the clock, and of processor time; without checkpoints if ``every`` is None."""
     folder.mkdir()
     used, count = time.process_time(), 5 * window // 2
     sources = {name: Rows(seed, count, rate) for seed, name in enumerate("AB")}
     given: dict[str, Any] = {} if every is None else {"checkpoint": folder / "progress", "every": every}
-    seconds = eddy.run(query(window), sources, f"{folder}/out/", plan="A B", **given).seconds
+    plan = None if left else "A B"
+    seconds = eddy.run(query(window, left), sources, f"{folder}/out/", plan=plan, **given).seconds
     return seconds, time.process_time() - used
 
 
@@ -146,12 +162,67 @@ def whole(window: int, folder: Path) -> tuple[int, float]:
 
 
 def told(what: str, pauses: list[Pause]) -> str:
-    """The longest and the median."""
+    """The longest and the median, as a row of a table."""
     clock, used = [pause.clock * 1e3 for pause in pauses], [pause.used * 1e3 for pause in pauses]
-    return (
-        f"{what}: {max(clock):.1f} ms at the most, median {statistics.median(clock):.1f} ms; of processor time "
-        f"{max(used):.1f} and {statistics.median(used):.1f} ms"
+    figures = max(clock), statistics.median(clock), max(used), statistics.median(used)
+    return f"| {what} | " + " | ".join(f"{one:.1f}" for one in figures) + " |"
+
+
+def full(pauses: list[Any]) -> list[Any]:
+    """Those when the windows were full."""
+    return pauses[len(pauses) * 2 // 5 :]
+
+
+def table(given: argparse.Namespace, folder: Path) -> list[str]:
+    """Measure, and make the table."""
+    window = int(given.gigabytes * 1e9 / 2 / ROW) // BATCH * BATCH
+    live = 2 * window * ROW
+    size, seconds = whole(window, folder)
+    with Watch() as watch:
+        clock, used = run(window, given.rate, folder / "run", given.every)
+    wrote = full(watch.wrote)[:-1]
+    made = ["| the run stands still, ms | longest | median | longest, of processor time | median |"]
+    made += ["|---|---:|---:|---:|---:|", told(f"at a commit ({len(wrote)} of them)", full(watch.commits))]
+    made.append(told("after a push", full(watch.pushes)))
+    goals = pauses("a commit", watch.commits)
+    if given.left:
+        small = int(given.left * 1e6 / 2 / ROW) // BATCH * BATCH
+        with Watch() as other:
+            run(small, 0, folder / "left", given.every / 4, left=True)
+        composites = f"{small / 1e3:,.0f} thousand composites"
+        made.append(told(f"at a commit of a left join, {composites}", full(other.commits)))
+        goals += pauses(f"a commit of a left join, {composites}", other.commits)
+    speed = sum(found[0] for found in wrote) / sum(found[1] for found in wrote) / 1e6
+    goals.append(Line("written, of rows, a second of processor time", speed, "MB", SPEED, at_least=True))
+    by_clock = sum(found[0] for found in wrote) / sum(found[2] for found in wrote) / 1e6
+    goals.append(
+        Line("the same by the clock, from the beginning of a commit", by_clock, "MB", SPEED, at_least=True)
     )
+    goals.append(Line("a whole snapshot, rows a second", live / seconds / 1e6, "MB", SPEED, at_least=True))
+    until = statistics.median(found[2] for found in wrote)
+    added = statistics.mean(found[0] for found in wrote)
+    made += ["", *bars(goals), ""]
+    made.append(
+        f"Windows of {live / 1e9:.2f} GB, {5 * window / clock / 1e3:,.0f} thousand rows a second. A checkpoint adds "
+        f"{added / 1e6:,.0f} MB of rows to {live / 1e6:,.0f} MB that are there, and counts after {until:.2f} s; a "
+        f"whole snapshot has {size / 1e6:,.0f} MB, and takes {seconds:.1f} s."
+    )
+    if given.alone:
+        _, alone = run(window, given.rate, folder / "alone", None)
+        speeds = [5 * window / taken / 1e3 for taken in (used, alone)]
+        made.append(
+            "Thousand rows a second of processor time: {:,.0f}; without checkpoints {:,.0f}.".format(*speeds)
+        )
+    return made
+
+
+def pauses(what: str, found: list[Pause]) -> list[Line]:
+    """The goals of pauses: by the clock, which counts what else the machine does, and of processor time."""
+    clock, used = (max(getattr(pause, of) for pause in full(found)) for of in ("clock", "used"))
+    return [
+        Line(f"{what}, longest, by the clock", 1e3 * clock, "ms", PAUSE),
+        Line(f"{what}, longest, of processor time", 1e3 * used, "ms", PAUSE),
+    ]
 
 
 def main() -> None:
@@ -160,38 +231,18 @@ def main() -> None:
     parser.add_argument("--gigabytes", type=float, default=1.0)
     parser.add_argument("--every", type=float, default=2.0)
     parser.add_argument("--rate", type=float, default=250_000)
+    parser.add_argument("--left", type=float, default=100.0)
     parser.add_argument("--folder")
     parser.add_argument("--alone", action="store_true")
+    parser.add_argument("--write", action="store_true", help="keep the table, and write it into docs/run.md")
     given = parser.parse_args()
-    window = int(given.gigabytes * 1e9 / 2 / ROW) // BATCH * BATCH
-    live = 2 * window * ROW
+    before = load()
     eddy.compile_kernels()
     with tempfile.TemporaryDirectory(dir=given.folder) as name:
-        folder = Path(name)
-        size, seconds = whole(window, folder)
-        with Watch() as watch:
-            clock, used = run(window, given.rate, folder / "run", given.every)
-        half = len(watch.commits) * 2 // 5  # the windows are full
-        wrote = watch.wrote[half:-1]
-        print(f"windows of {live / 1e9:.2f} GB, {5 * window / clock / 1e3:,.0f} thousand rows a second")
-        print(told(f"a commit ({len(wrote)} of them)", watch.commits[half:]))
-        print(told("a push", watch.pushes[len(watch.pushes) * 2 // 5 :]))
-        added = statistics.mean(found[0] for found in wrote)
-        print(f"a checkpoint adds {added / 1e6:,.0f} MB of rows to {live / 1e6:,.0f} MB that are there")
-        print(f"a whole snapshot has {size / 1e6:,.0f} MB, and takes {seconds:.1f} s")
-        speed = sum(found[0] for found in wrote) / sum(found[1] for found in wrote)
-        until = statistics.median(found[2] for found in wrote)
-        print(
-            f"{speed / 1e6:,.0f} MB of rows a second of processor time; a commit counts after {until:.2f} s"
-        )
-        if given.alone:
-            _, alone = run(window, given.rate, folder / "alone", None)
-            speeds = [5 * window / taken / 1e3 for taken in (used, alone)]
-            print(
-                "thousand rows a second of processor time: {:,.0f}; without checkpoints {:,.0f}".format(
-                    *speeds
-                )
-            )
+        made = table(given, Path(name))
+    print(*made, sep="\n")
+    if given.write:
+        put("run.md", "pauses", "checkpoints", made, MEASURES, before)
 
 
 if __name__ == "__main__":

@@ -87,6 +87,17 @@ class Group:
         return self.stamp.code != digest(self.measures)
 
 
+def bars(lines: Iterable[Line]) -> list[str]:
+    """Goals as a table of Markdown, for `pages.put`: misses stand out."""
+    made = ["| what | measured | must be | reached |", "|---|---|---|---|"]
+    for line in lines:
+        assert line.target is not None, line.what
+        bound = f"{'at least' if line.at_least else 'at most'} {line.target:g} {line.unit}".rstrip()
+        measured = f"{line.measured:.3g} {line.unit}".rstrip()
+        made.append(f"| {line.what} | {measured} | {bound} | {'yes' if line.passed else '**no**'} |")
+    return made
+
+
 def keep(
     path: Path,
     name: str,
@@ -123,4 +134,4 @@ def _group(found: Mapping[str, Any]) -> Group:
     return Group(lines, stamp_of(found["stamp"]), found["measures"], found.get("figures", {}))
 
 
-__all__ = ["ENGINE", "Group", "Line", "keep", "load", "read"]
+__all__ = ["ENGINE", "Group", "Line", "bars", "keep", "load", "read"]

@@ -1,24 +1,28 @@
 """What Kafka costs: its client alone, and `eddy.run` over messages in JSON, into files and into a topic.
 
-`python -m benchmarks.kafka` writes messages into librdkafka's own mock cluster, a broker on loopback in a process of
-its own (which keeps 100,000 messages of a partition at most), and prints messages a second of wall time and of this
-process's processor time: read by the client alone, as it hands them over, and with their values taken out; decoded
-and merged by the source; and by a run of one stream. The other way round: handed to the client alone, and by a run,
-with and without checkpoints. All sides run in turns; the figure is the median of their rounds.
+`python -m benchmarks.kafka [--rounds N] [--write]` writes messages into librdkafka's own mock cluster, a broker on
+loopback in a process of its own (which keeps 100,000 messages of a partition at most), and prints messages a second of
+wall time and of this process's processor time: read by the client alone, as it hands them over, and with their values
+taken out; decoded and merged by the source; and by a run of one stream. The other way round: handed to the client
+alone, and by a run, with and without checkpoints. All sides run in turns; the figure is the median of their rounds.
+With ``--write`` the table goes into docs/kafka.md.
 """
 
 from __future__ import annotations
 
+import argparse
 import statistics
-import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 
 import eddy
+from benchmarks.goals import ENGINE, Line, bars
+from benchmarks.pages import put
+from benchmarks.stamp import load
 from eddy.sources.kafka_reading import SETTINGS
 from tests.kafkas import cluster
 
@@ -26,6 +30,12 @@ PARTITIONS, EACH, ROUNDS = 4, 90_000, 5
 QUERY = "SELECT A.ts AS ts, A.k AS k, A.v AS v FROM A [ROWS 1]"
 SCHEMA = {"ts": "int64", "k": "int64", "v": "int64"}
 BATCH = 16_384
+MEASURES = (*ENGINE, "eddy/running", "eddy/sinks", "eddy/sources", "benchmarks/kafka.py")
+BARS = (
+    ("eddy.run into Parquet", "the client alone, values taken out", 1.0),
+    ("eddy.run into a topic", "the producer alone", 1.0),
+)
+"""Limited by its client: a run would be as fast by the clock as the client is alone."""
 
 
 def fill(host: str, topic: str) -> None:
@@ -87,23 +97,16 @@ def run(address: str, **options: Any) -> int:
     return eddy.run(QUERY, {"A": source}, **options).results
 
 
-def main() -> None:
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else ROUNDS
+def measured(rounds: int) -> tuple[Mapping[str, float], Mapping[str, float]]:
+    """Seconds of each side, by the clock and of processor time."""
     with cluster() as broker, tempfile.TemporaryDirectory() as where:
         topic, out = broker.topic(PARTITIONS), broker.topic(PARTITIONS)
         fill(broker.host, topic)
-        address = broker.address(topic)
-        number = iter(range(1 << 30))
-        file = f"{where}/out.parquet"
+        address, to = broker.address(topic), broker.address(out)
+        number, file = iter(range(1 << 30)), f"{where}/out.parquet"
 
         def exactly() -> int:
-            return run(
-                address,
-                lateness=0,
-                sink=broker.address(out),
-                checkpoint=f"{where}/c{next(number)}",
-                every="1 s",
-            )
+            return run(address, lateness=0, sink=to, checkpoint=f"{where}/c{next(number)}", every="1 s")
 
         sides: dict[str, Callable[[], int]] = {
             "the client alone": lambda: client_alone(broker.host, topic, False),
@@ -112,7 +115,7 @@ def main() -> None:
             "eddy.run into Parquet": lambda: run(address, lateness=0, sink=file),
             "eddy.run into Parquet, looked through for disorder first": lambda: run(address, sink=file),
             "the producer alone": lambda: producer_alone(broker.host, out),
-            "eddy.run into a topic": lambda: run(address, lateness=0, sink=broker.address(out)),
+            "eddy.run into a topic": lambda: run(address, lateness=0, sink=to),
             "eddy.run into a topic, exactly once": exactly,
         }
         wall: dict[str, list[float]] = {name: [] for name in sides}
@@ -123,13 +126,36 @@ def main() -> None:
                 assert side() == PARTITIONS * EACH, name
                 wall[name].append(time.perf_counter() - started)
                 own[name].append(time.process_time() - used)
-    print("| side | messages/s | messages/s of processor time |\n|---|---:|---:|")
-    for name in sides:
-        count = PARTITIONS * EACH
-        print(
-            f"| {name} | {count / statistics.median(wall[name]):,.0f} | {count / statistics.median(own[name]):,.0f} |"
-        )
-    print(f"{PARTITIONS * EACH:,} messages in {PARTITIONS} partitions, {rounds} rounds")
+    medians = ({name: statistics.median(rows) for name, rows in found.items()} for found in (wall, own))
+    return next(medians), next(medians)
+
+
+def told(wall: Mapping[str, float], own: Mapping[str, float], rounds: int) -> list[str]:
+    """The table, and how near the sides come to the client."""
+    count = PARTITIONS * EACH
+    made = ["| side | messages/s | messages/s of processor time |", "|---|---:|---:|"]
+    made += [f"| {name} | {count / wall[name]:,.0f} | {count / own[name]:,.0f} |" for name in wall]
+    goals = [
+        Line(f"{side}, of '{beside}', by the clock", wall[beside] / wall[side], "", least, at_least=True)
+        for side, beside, least in BARS
+    ]
+    return [*made, "", *bars(goals), "", f"{count:,} messages in {PARTITIONS} partitions, {rounds} rounds."]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.kafka", description=__doc__.partition("\n")[0]
+    )
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument(
+        "--write", action="store_true", help="keep the table, and write it into docs/kafka.md"
+    )
+    given = parser.parse_args()
+    before = load()
+    made = told(*measured(given.rounds), given.rounds)
+    print(*made, sep="\n")
+    if given.write:
+        put("kafka.md", "messages beside the client", "kafka", made, MEASURES, before)
 
 
 if __name__ == "__main__":

@@ -34,6 +34,10 @@ LITTLE_TO_GAIN = (
     "The best orders, told from the start on, save no more than is named here: to take in 100 bytes, move the windows"
     " and probe the first stream costs the same in every order"
 )
+MORE_TO_GAIN = (
+    "What there is to be gained depends on the draws: where most is saved, the best orders from the start on would save"
+    " about as much"
+)
 FEW_LOOKS = (
     "POP' and CARD may spend 1.5 % of the time, and 1,000 events are joined in about 0.2 ms: in six runs of up to 6 M"
     " events they looked 3 to 26 times and changed orders 2 to 5 times, while ranges changed every 100,000 tuples. That"
@@ -160,9 +164,8 @@ TABLES = (
         UNI_SET,
         printed.TABLE_4,
         [
-            Claim(
-                "Both save 9.7 % or more of the total, and up to 21.4 %", said.saves(9.7), why=LITTLE_TO_GAIN
-            ),
+            Claim("Both save 9.7 % or more of the total", said.saves(9.7), why=LITTLE_TO_GAIN),
+            Claim("Where they save most it is about 21.4 %", said.saves_up_to(21.4), why=MORE_TO_GAIN),
             Claim("Both save at every number of streams and period length", said.saves(0.0)),
             ROBUST,
             Claim("Re-optimisation takes 2.0 points at the most", said.little_overhead(2.0), ALLOWED),
@@ -176,7 +179,8 @@ TABLES = (
         PUNI_SET,
         printed.TABLE_5,
         [
-            Claim("Both save 1.8 % or more of the total, and up to 11.3 %", said.saves(1.8), why=FEW_LOOKS),
+            Claim("Both save 1.8 % or more of the total", said.saves(1.8), why=FEW_LOOKS),
+            Claim("Where they save most it is about 11.3 %", said.saves_up_to(11.3), why=MORE_TO_GAIN),
             Claim("The more streams, the more is saved", said.more_with("streams")),
             Claim(
                 "CARD saves more than POP', by 1.8 points on average (the text says about 3)",
@@ -193,7 +197,8 @@ TABLES = (
         UNI_SET,
         printed.TABLE_6,
         [
-            Claim("Both save 7.7 % or more, and up to 21.9 %", said.saves(7.7), why=LITTLE_TO_GAIN),
+            Claim("Both save 7.7 % or more", said.saves(7.7), why=LITTLE_TO_GAIN),
+            Claim("Where they save most it is about 21.9 %", said.saves_up_to(21.9), why=MORE_TO_GAIN),
             Claim("The larger the windows, the more is saved", said.more_with("window")),
             TAKES_MORE,
         ],

@@ -69,6 +69,23 @@ def saves(least: float, **where: Any) -> Judge:
     return judge
 
 
+def saves_up_to(most: float) -> Judge:
+    """Where most is saved it is so many percent, give or take a fifth of that."""
+
+    def judge(rows: Sequence[Row]) -> Verdict | None:
+        rows = told(rows)
+        if not rows:
+            return None
+        found = {name: max(of(rows, name)) for name in OURS}
+        text = ", ".join(f"{name} saves up to {saved:.1f} %" for name, saved in found.items())
+        if of(rows, BEST):
+            text += f"; the best orders from the start on save up to {max(of(rows, BEST)):.1f} %"
+        near = all(0.8 * most <= saved <= 1.2 * most for saved in found.values())
+        return Verdict(near, text + unfinished(rows))
+
+    return judge
+
+
 def saves_above(least: float, window: int) -> Judge:
     """As `saves`, with windows that are larger than this."""
 

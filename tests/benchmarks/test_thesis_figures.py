@@ -264,6 +264,8 @@ def rows(saved: float, draws: int = 10) -> list[dict]:
     ("judge", "good", "bad"),
     [
         (said.saves(9.7), 10.0, 9.0),
+        (said.saves_up_to(21.4), 20.0, 30.0),
+        (said.saves_up_to(21.4), 22.0, 10.0),
         (said.nowhere_more(2.0), -1.9, -2.1),
         (said.saves_more(CARD, 29.4), 30.0, 29.0),
         (said.costs_more(POP, 7.1), -8.0, 0.0),
