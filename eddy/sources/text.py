@@ -230,7 +230,7 @@ def _one(table: pa.Table, lines: int) -> pa.RecordBatch | Exception:
     """The table as one batch, if every line is a row of it."""
     if table.num_rows != lines:
         return ValueError("no row of its own" if table.num_rows else "empty")
-    columns = [column.combine_chunks() for column in table.columns]
+    columns = [one.chunk(0) if one.num_chunks == 1 else one.combine_chunks() for one in table.columns]
     return pa.RecordBatch.from_arrays(columns, schema=table.schema)
 
 

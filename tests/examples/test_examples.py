@@ -19,7 +19,7 @@ SIZES = {
     "orders": {"rows": 2_000},
     "sensors": {"rows": 3_000},
 }
-"""Of those that have fewer rows here than they write by themselves. The advertisements have all their 200,000 a file."""
+"""Of those that have fewer rows here than they write by themselves. The advertisements have all 200,000 a file."""
 EXAMPLES = ["ads", "aircraft", "flights", "orders", "sensors"]
 
 
