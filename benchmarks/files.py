@@ -15,6 +15,7 @@ from typing import Any
 
 from attrs import evolve
 
+from benchmarks.goals import Line, bars
 from benchmarks.pages import put
 from benchmarks.peers.child import Child, data_folder
 from benchmarks.peers.contenders import BY_NAME, EDDY, Contender
@@ -28,6 +29,8 @@ SIDES = (
 )
 MEASURES = (*CODE, "eddy/running", "eddy/sources", "eddy/sinks", "benchmarks/peers/eddy_files.py")
 BOUND = 600.0
+TIMES = 10.0
+"""How many times as fast as Flink it must be."""
 Row = dict[str, Any]
 
 
@@ -61,7 +64,10 @@ def lines(sides: tuple[Contender, ...], found: list[list[Row]]) -> list[str]:
     for side, (wall, own), rows in zip(sides, medians, found, strict=True):
         told.append(f"| {side.title} | {rows[0]['events'] / wall:,.0f} | {rows[0]['events'] / own:,.0f} |")
     wall, own = (theirs / ours for ours, theirs in zip(medians[0], medians[-1], strict=True))
+    goal = Line("the smaller one of both ratios", min(wall, own), "times", TIMES, at_least=True)
     told += [
+        "",
+        *bars([goal]),
         "",
         f"{wall:.1f} times as fast by the clock, {own:.1f} times by processor time; {len(found[0])} runs each.",
     ]
