@@ -202,7 +202,7 @@ class Intake:
                 "was already pushed",
                 f". {self._why_in_order()} needs its batches in order of time: "
                 + ("" if len(batches) > 1 else "push the streams together with push_all, or ")
-                + "say how late rows may be, such as eddy.Eddy(query, lateness=...), and they wait for one another",
+                + "say how late rows may be, such as eddy.Eddy(query, lateness=...)",
             )
         parts = [
             self.part(name, columns, events[offsets[i] : offsets[i + 1]])
