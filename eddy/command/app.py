@@ -60,7 +60,8 @@ def run(
     query: str,
     /,
     *sources: str,
-    out: Annotated[str, Parameter(allow_leading_hyphen=True)] = "-",
+    queries: Annotated[list[str] | None, Parameter(name="--query")] = None,
+    out: Annotated[list[str] | None, Parameter(allow_leading_hyphen=True)] = None,
     format: str | None = None,
     read: list[str] | None = None,
     schema: list[str] | None = None,
@@ -95,8 +96,12 @@ def run(
         A file with one SELECT, or the SELECT itself.
     sources
         A source for each stream: name=path, name='folder/*.parquet', name=s3://..., name=- for standard input.
+    queries
+        One of several queries, which share an engine: fraud=fraud.sql, or a folder of files that end with .sql. It is
+        given for each, and all else are sources.
     out
-        A file (.parquet, .csv, .jsonl, .arrow), a folder (out/), or - for standard output.
+        A file (.parquet, .csv, .jsonl, .arrow), a folder (out/), or - for standard output. Of several queries one
+        for each, fraud=fraud.csv, or one for all, with a column query.
     format
         Of results, in a folder or on standard output: parquet, csv, tsv, jsonl, arrow.
     read
@@ -151,14 +156,14 @@ def run(
     """
     from eddy.command.run import Asked, run
 
-    asked = Asked(query, sources, schema or [], time or [], follow, read or [])
+    asked = Asked(query, sources, schema or [], time or [], follow, read or [], queries or [])
     options = {"lateness": lateness, "late": late, "bad": bad, "checkpoint": checkpoint, "every": every}
     options |= {"speed": speed, "latency": latency, "metrics": metrics, "on": on}
     pages = {"watch": watch if port is None else port, "report": report}
     engine = {"threads": threads, "memory": memory, "plan": plan, "idle": idle}
     return run(
         asked,
-        out,
+        out or [],
         format,
         {**options, **pages, "batch": batch, "limit": limit},
         engine,
@@ -197,6 +202,7 @@ def check(
     query: str,
     /,
     *sources: str,
+    queries: Annotated[list[str] | None, Parameter(name="--query")] = None,
     read: list[str] | None = None,
     schema: list[str] | None = None,
     time: list[str] | None = None,
@@ -209,6 +215,8 @@ def check(
         A file with one SELECT, or the SELECT itself.
     sources
         A source for each stream: name=path.
+    queries
+        One of several queries: fraud=fraud.sql, or a folder of such files. It is given for each.
     read
         The format of a source whose name does not say it: clicks=csv. It may be given for each.
     schema
@@ -219,7 +227,7 @@ def check(
     from eddy.command.check import check
     from eddy.command.run import Asked
 
-    return check(Asked(query, sources, schema or [], time or [], False, read or []))
+    return check(Asked(query, sources, schema or [], time or [], False, read or [], queries or []))
 
 
 @app.command

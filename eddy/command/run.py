@@ -14,11 +14,14 @@ from attrs import frozen
 
 import eddy
 from eddy.command.app import Wrong
+from eddy.command.queries import ENDING, named, sink_of
 from eddy.command.schemas import schemas_of
 from eddy.command.view import Live, Plain, Silent
 from eddy.command.wording import plain_warnings
 from eddy.errors import EddyError
+from eddy.query.query import Query
 from eddy.running.asked import query_of
+from eddy.running.queries import queries_of
 from eddy.running.stopping import Stopped
 from eddy.sources.base import Source
 
@@ -33,23 +36,26 @@ class Asked:
     times: Sequence[str]
     follow: bool
     reads: Sequence[str] = ()
+    queries: Sequence[str] = ()
+    """Several, with their names: then ``query`` is a source too."""
 
     def text(self) -> str:
         """The SELECT: that of the file, or the argument itself."""
-        if re.match(r"\s*(SELECT|WITH)\s", self.query, re.IGNORECASE):
-            return self.query
-        try:
-            with open(self.query, encoding="utf-8") as file:
-                return file.read().rstrip().rstrip(";")
-        except (OSError, UnicodeDecodeError) as error:
-            if isinstance(error, FileNotFoundError) and len(self.query.split()) > 1:
-                raise EddyError(f"{self.query} is no file, and no SELECT") from error
-            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-            raise EddyError(f"cannot read the query {self.query}: {reason}") from error
+        return text_of(self.query)
+
+    def typed(self) -> tuple[Query | dict[str, Query], dict[str, Source]]:
+        """The query, or several by name, and the source of each stream."""
+        if not self.queries:
+            text = self.text()
+            return query_of(text, self.opened())
+        texts = {name: text_of(what) for name, what in named(self.queries).items()}
+        found = queries_of(texts, self.opened())
+        return found.by_name, found.sources
 
     def opened(self) -> dict[str, Source]:
         """The sources by name."""
-        paths = _pairs(self.sources, "a source", "clicks=clicks.parquet")
+        every = (self.query, *self.sources) if self.queries else self.sources
+        paths = _pairs(every, "a source", "clicks=clicks.parquet")
         if not paths:
             raise Wrong("give a source for each stream, such as clicks=clicks.parquet")
         times = _pairs(self.times, "--time", "clicks=when")
@@ -71,9 +77,25 @@ class Asked:
         }
 
 
+def text_of(query: str) -> str:
+    """A SELECT: that of a file, or the argument itself."""
+    if re.match(r"\s*(SELECT|WITH)\s", query, re.IGNORECASE):
+        return query
+    try:
+        with open(query, encoding="utf-8") as file:
+            return file.read().rstrip().rstrip(";")
+    except (OSError, UnicodeDecodeError) as error:
+        if isinstance(error, FileNotFoundError) and len(query.split()) > 1:
+            raise EddyError(f"{query} is no file, and no SELECT") from error
+        reason = str(error.strerror) if isinstance(error, OSError) else "it is not UTF-8"
+        if query.partition("=")[1] and query.endswith(ENDING):
+            reason += f"; of several queries each is given with --query {query}"
+        raise EddyError(f"cannot read the query {query}: {reason}") from error
+
+
 def run(
     asked: Asked,
-    out: str,
+    outs: Sequence[str],
     format: str | None,
     options: dict[str, Any],
     engine: dict[str, Any],
@@ -83,24 +105,24 @@ def run(
 ) -> int:
     """Run it. The exit status: 0, or 130 after Ctrl-C."""
     with plain_warnings(quiet):
-        return _run(asked, out, format, options, engine, explain, quiet)
+        return _run(asked, outs, format, options, engine, explain, quiet)
 
 
 def _run(
     asked: Asked,
-    out: str,
+    outs: Sequence[str],
     format: str | None,
     options: dict[str, Any],
     engine: dict[str, Any],
     explain: bool,
     quiet: bool,
 ) -> int:
-    text, sources = asked.text(), asked.opened()
+    query, matched = asked.typed()
+    sink = sink_of(outs, format, query if isinstance(query, dict) else ())
     lateness = options["lateness"]
     if lateness is not None and lateness.isdigit():
         options["lateness"] = int(lateness)
     engine = {name: value for name, value in engine.items() if value is not None}
-    query, matched = query_of(text, sources)
     if explain:
         print(eddy.Eddy(query, **{k: v for k, v in engine.items() if k != "idle"}).explain())
         return 0
@@ -117,7 +139,7 @@ def _run(
         outcome = eddy.run(
             query,
             matched,
-            eddy.sink(out, format=format),
+            sink,
             on_progress=view.show,
             control=control,
             **options,

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from eddy.running.outcome import Outcome
 
+MOST = 10
+"""Queries whose results are counted in words."""
+
 
 def closing(outcome: Outcome) -> list[str]:
     """The last words of a run."""
@@ -13,6 +16,10 @@ def closing(outcome: Outcome) -> list[str]:
     ]
     results = f"{outcome.results:,} {'result' if outcome.results == 1 else 'results'}"
     lines = [f"{results} of {rows} rows in {outcome.seconds:.1f} s{end}"]
+    if outcome.counts:
+        told = [f"{count:,} {name}" for name, count in list(outcome.counts.items())[:MOST]]
+        more = [f"and {len(outcome.counts) - MOST:,} more queries"] if len(outcome.counts) > MOST else []
+        lines.append(", ".join(told + more))
     for what, of in (("bad", outcome.bad), ("late", outcome.late)):
         if of:
             lines.append(left_out(sum(of.values()), what))
