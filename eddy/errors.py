@@ -25,6 +25,9 @@ class BatchError(EddyError):
 class OrderError(BatchError):
     """The same, since time goes back: the first argument says where, the second what to do about it."""
 
+    late: tuple[str, int, str] | None = None
+    """Of a late row: its stream, its place in the batch, and what is said of it; None if it is about something else."""
+
     def __str__(self) -> str:
         return "".join(map(str, self.args))
 

@@ -122,12 +122,14 @@ class ReorderBuffer:
         behind = run.times < at
         if self.disorder.late == "error":
             row = int(np.argmax(behind))
-            raise OrderError(
-                f"stream {name}: row {row} of the batch is late, at {self.when(int(run.times[row]))}: "
-                f"time has passed {self.when(at)}",
+            said = f"is late, at {self.when(int(run.times[row]))}: time has passed {self.when(at)}"
+            error = OrderError(
+                f"stream {name}: row {row} of the batch {said}",
                 ". Give more lateness=, or late='drop' or late='keep', which hands late rows out by late(); "
                 "in a run late='keep:FILE'",
             )
+            error.late = (name, row, said)
+            raise error
         offer.late[number] = run.take(np.flatnonzero(behind))
         return run.take(np.flatnonzero(~behind))
 

@@ -27,6 +27,8 @@ class Checked:
 
     table: pa.Table | None
     bad: tuple[Bad, ...]
+    rows: Any = None
+    """Which row of the piece each good one is, where some are bad."""
 
     def __len__(self) -> int:
         return 0 if self.table is None else int(self.table.num_rows)
@@ -65,7 +67,9 @@ class Checker:
                 wrong[row] = True
         table = pa.table(columns)
         found = sorted((*piece.bad, *bad), key=lambda one: one.row or 0)
-        return Checked(table.filter(pa.array(~wrong)) if wrong.any() else table, tuple(found))
+        if not wrong.any():
+            return Checked(table, tuple(found))
+        return Checked(table.filter(pa.array(~wrong)), tuple(found), np.flatnonzero(~wrong))
 
     def _table(self, piece: Piece) -> tuple[Any, list[Bad]]:
         """The rows as Arrow."""

@@ -35,6 +35,12 @@ class Entry:
     used: int
     times: Array
 
+    def place(self, row: int) -> str | None:
+        """The file, and the line or row in it, of a good row; None where there are no files."""
+        there = row if self.checked.rows is None else int(self.checked.rows[row])
+        file, line = self.piece.place(there), self.piece.line(there)
+        return None if file is None else file if line is None else f"{file}, row {line}"
+
 
 @define(eq=False)
 class Feed:
@@ -65,6 +71,8 @@ class Feed:
     """Rows that were read since then."""
     heard: float = field(init=False)
     """When there were rows last, or it began."""
+    _taken: list[tuple[Entry, int, int]] = field(factory=list)
+    """Of the rows that were taken last: whose they are, from which one on, and how many."""
     _read: int = 0
     _pieces: Iterator[Any] | None = None
     _checker: Checker = field(init=False)
@@ -140,11 +148,12 @@ class Feed:
 
     def take(self, count: int) -> pa.RecordBatch | None:
         """The next rows, to be pushed now; in one piece, since kernels take columns that are."""
-        parts = []
+        parts, self._taken = [], []
         for entry in self.waiting:
             some = min(count, len(entry.checked) - entry.used)
             if some:
                 parts.append(entry.checked.table.slice(entry.used, some))  # type: ignore[union-attr]
+                self._taken.append((entry, entry.used, some))
                 entry.used += some
                 count -= some
                 self.rows += some
@@ -153,6 +162,22 @@ class Feed:
             return None
         whole = parts[0] if len(parts) == 1 else pa.concat_tables(parts)
         return whole.combine_chunks().to_batches()[0]
+
+    def place(self, row: int) -> str:
+        """Where a row of those that were taken last stands."""
+        number = row
+        for entry, first, count in self._taken:
+            if row < count:
+                return (
+                    entry.place(first + row)
+                    or f"{self.source}, row {self.rows - self._count_taken + number + 1}"
+                )
+            row -= count
+        return str(self.source)
+
+    @property
+    def _count_taken(self) -> int:
+        return sum(count for _, _, count in self._taken)
 
     def close(self) -> None:
         """Nothing more is read: what the source has opened for it can go."""

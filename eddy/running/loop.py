@@ -21,6 +21,7 @@ from eddy.running.alone import Alone
 from eddy.running.checkpoints import Checkpoints, Manifest, check_sinks
 from eddy.running.commits import Commit, Commits
 from eddy.running.feeds import Feed
+from eddy.running.late import placed
 from eddy.running.letters import SCHEMA
 from eddy.running.merging import Buffered, InTurns, Merge, Sorted
 from eddy.running.meter import Meter
@@ -144,7 +145,7 @@ class Loop:
         merge.ending = lambda: self.showing.read(self.options.bad.counts, now=True)
         urls = {"metrics": self.meter.url, "page": self.showing.url}
         teller = Teller(self._engine, self._feeds, self.options, self.began, self.changes, urls)
-        results = merge.results()
+        results = placed(merge.results(), self._feeds)
         if self.options.limit is not None and self.results >= self.options.limit:  # before a restart
             self._ended, results = "limit", iter(())
         for result in results:

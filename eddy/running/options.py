@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -21,6 +22,7 @@ from eddy.sinks.queued import queued
 from eddy.sinks.sink import sink as sink_of
 from eddy.values.durations import nanoseconds
 
+_NUMBER = re.compile(r"\d+(\.\d*)?")
 EVERY = 10.0
 """Seconds between checkpoints, where nobody says."""
 
@@ -115,7 +117,8 @@ def checked(
 def seconds(what: str, value: Any) -> float:
     """A length of time by the clock: a duration, or a number of seconds."""
     try:
-        found = nanoseconds(value) / 1e9 if isinstance(value, str) else float(value)
+        text = isinstance(value, str) and not _NUMBER.fullmatch(value)
+        found = nanoseconds(value) / 1e9 if text else float(value)
     except (QueryError, TypeError, ValueError):
         found = -1.0
     if not 0 <= found < float("inf"):
