@@ -93,8 +93,9 @@ class Feed:
             known = self.streams.get(stream)
             if known is not None:
                 _check_same(name, stream, known.declared, declared)
-        trial = {stream: one.declared for stream, one in self.streams.items()}
-        feed_query({**trial, **{s: _bare(declared) for s, declared in query.streams.items()}})
+        new = {stream: _bare(of) for stream, of in query.streams.items() if stream not in self.streams}
+        if new:  # whether they can stand beside the others
+            feed_query({**{stream: one.declared for stream, one in self.streams.items()}, **new})
 
     def declare(self, query: Query) -> None:
         """Take the streams of a query in that are not there yet."""
@@ -155,6 +156,11 @@ class Feed:
         """Forget rows below these, which nobody can ask for any more; of streams not named, all of them."""
         for name, one in self.streams.items():
             one.payload.retain_from(lows.get(name, one.payload.next_row))
+
+    def give_back(self) -> None:
+        """Queries have gone: give back the memory of rows that only they needed."""
+        for one in self.streams.values():
+            one.payload.give_back()
 
     def sweep(self, in_use: Iterable[Array]) -> None:
         """Forget strings that nobody needs; ``in_use`` are codes beside those of the rows."""

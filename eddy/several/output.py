@@ -113,6 +113,8 @@ class SharedOutput(Output):
         member = left.pop(name)
         self.members = left
         self._shown = self._alike = None
+        if not self.signed:
+            self._changes = None
         return member
 
     def of(self, router: Executor, ring: int, streams: Sequence[StoredStream], fetch: Fetch) -> Result:

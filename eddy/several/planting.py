@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 
 import numpy as np
 
@@ -21,8 +22,10 @@ from eddy.store.leaves import Leaves
 from eddy.store.stream import StreamState
 from eddy.values.types import Array, Column
 
-PIECE = 1 << 16
-"""Rows that are stored at a time."""
+PIECE = 1 << 20
+"""Rows that are stored at a time: so many that rings seldom have to grow, and what is in them to be linked again."""
+MARKED = 1 << 16
+"""Rows that windows take in at a time."""
 
 
 def plant(
@@ -69,14 +72,18 @@ def rows_of(feed: Feed, stream: str, rows: Slots) -> dict[str, Column]:
     return dict(zip(names, payload.take_all(names, rows), strict=True))
 
 
+def reading(feed: Feed, stream: str, rows: Slots) -> Get:
+    """What finds the columns of these rows of a stream for its filters; none that they do not read."""
+    return cache(lambda _, column: feed.payload(stream).take(column, rows))
+
+
 def _part(state: EngineState, feed: Feed, lineage: Lineage, name: str, rows: Slots, gap: int) -> Part:
     """Rows of a stream as its core stores them; the first ``gap`` of them are gone, and have their numbers only."""
     payload = feed.payload(name)
     wanted = [column for column in state.query.streams[name].columns if column != QUERIES]
     columns = dict(zip(wanted, payload.storage_all(wanted, rows), strict=True))
     if state.query.filters:
-        text = rows_of(feed, name, rows)
-        columns[QUERIES] = Column(lineage.numbers(name, reader(text), len(rows)))
+        columns[QUERIES] = Column(lineage.numbers(name, reading(feed, name, rows), len(rows)))
     part = state.intake.part(name, columns, np.full(len(rows), -1, np.int32))
     if gap:
         part.kept = np.ones(len(rows), np.uint8) if part.kept is None else part.kept
@@ -107,8 +114,8 @@ def _move_windows(
         times = np.concatenate([_times(core, feed, name, firsts[name]) for name in core.names])
         order = times.argsort(kind="stable")
         times, streams = times[order], streams[order]
-    for start in range(0, len(streams), PIECE):
-        here = slice(start, start + PIECE)
+    for start in range(0, len(streams), MARKED):
+        here = slice(start, start + MARKED)
         lowwater.advance(streams[here], None if times is None else times[here])
     newest = [
         int(core.time_of(name, one.values)[0])

@@ -135,6 +135,7 @@ class Registry:
     def tidy(self) -> None:
         """Queries have gone: let go of what only they used."""
         self._forget()
+        self.feed.give_back()
         self.waiting.need(self.used)
 
     @property

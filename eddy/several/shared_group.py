@@ -197,7 +197,7 @@ class SharedGroup(Group):
         return Member(name, query, slot, order, signed, groups)
 
     def drop(self, name: str) -> None:
-        """A query is gone; what was stored for it alone goes with its windows."""
+        """A query is gone; what the core has joined for it alone goes with its windows."""
         self.state.recent.seal()
         self.lineage.drop(self.output.leave(name).slot)
 

@@ -10,7 +10,7 @@ from eddy.query.query import Query
 from eddy.several.core import QUERIES, CoreQuery
 from eddy.several.feed import Feed
 from eddy.several.lineage import Lineage
-from eddy.several.planting import reader, rows_of
+from eddy.several.planting import reading
 from eddy.several.sets import Slots
 from eddy.state import EngineState
 
@@ -28,8 +28,7 @@ class WantedRows:
         """Which rows of a stream a query wants."""
         if name not in query.filters:
             return np.ones(len(rows), np.bool_)
-        columns = rows_of(self.feed, name, rows)
-        return query.filters[name].holds(reader(columns), len(rows))
+        return query.filters[name].holds(reading(self.feed, name, rows), len(rows))
 
     def has_more_for(self, query: Query) -> bool:
         """Whether a query wants live rows that nobody has wanted before, so that they are in no STAIR."""

@@ -153,6 +153,13 @@ class Payload:
         if self._calls >= REVIEW_EVERY:
             self._review()
 
+    def give_back(self) -> None:
+        """Shrink the rings to what is held now, if that is much less: what needed them has gone."""
+        live = self.next_row - self.low
+        if self._capacity > SMALLEST and 4 * live <= self._capacity:
+            self._resize(2 * live)
+            self._peak = live
+
     def codes_in_use(self) -> Iterator[Array]:
         """The string codes of all live rows, in views that hold until the next append."""
         first = self.low & (self._capacity - 1)

@@ -59,3 +59,52 @@ def test_rows_that_no_window_holds_are_given_back_by_the_next_push():
             engine.push_all({"A": batch, "B": {**batch, "k": batch["k"] + 50}})
         sizes[n] = engine.nbytes
     assert sizes[900] <= 1.1 * sizes[300]
+
+
+def test_a_query_that_is_dropped_gives_back_its_rows_at_once():
+    """The rows that only the windows of a dropped query held are gone when it is, before any push."""
+    n, random = 20_000, np.random.default_rng(0)
+    text = f"SELECT A.v FROM A [ROWS {n}], B [ROWS {n}] WHERE A.k = B.k"
+    long = text.replace(f"A [ROWS {n}]", f"A [ROWS {8 * n}]")
+    engine, alone = eddy.Eddy({"short": query(text), "long": query(long)}), eddy.Eddy({"short": query(text)})
+
+    def push(turn):
+        times = np.arange(turn * n, (turn + 1) * n)
+        batch = {"ts": times, "v": random.integers(0, 9, n), "s": ["a"] * n}
+        both = {name: {**batch, "k": random.integers(0, n, n)} for name in "AB"}
+        found, wanted = engine.push_all(both)["short"], alone.push_all(both)["short"]
+        assert sorted(found.rows.tolist()) == sorted(wanted.rows.tolist())
+
+    for turn in range(8):
+        push(turn)
+    before = engine.nbytes
+    engine.drop("long")
+    assert engine.nbytes < 0.6 * before and engine.nbytes < 1.1 * alone.nbytes
+    for turn in range(8, 11):
+        push(turn)
+
+
+def test_withdrawals_that_nobody_asks_for_are_forgotten():
+    """What was kept for a query with EMIT CHANGES goes with it, and is made again for one that comes."""
+    text = f"SELECT A.v {JOIN}"
+    engine, random = (
+        eddy.Eddy({"plain": query(text), "changes": query(f"{text} EMIT CHANGES")}),
+        np.random.default_rng(1),
+    )
+    alone = eddy.Eddy(query(f"{text} EMIT CHANGES"))
+
+    def push(at):
+        both = {name: rows(random, at, 60) for name in "AB"}
+        return engine.push_all(both), alone.push_all(both)
+
+    push(0), push(100)
+    before = engine.nbytes
+    engine.drop("changes")
+    assert engine.nbytes < before
+    push(200)
+    engine.add("changes", query(f"{text} EMIT CHANGES"))
+    for at in range(300, 900, 100):
+        found, wanted = push(at)
+        assert sorted(map(repr, found["changes"].records(sign=True))) == sorted(
+            map(repr, wanted.records(sign=True))
+        )
