@@ -14,6 +14,7 @@ import attrs
 import griffe
 
 ROOT = Path(__file__).parents[1]
+PACKAGES = ("eddy", "policies", "stairs")
 MODULES = {
     "eddy": "Queries, engines, runs, results.",
     "policies": "Who chooses plans, how they are changed, what waits: [when to use which](plans.md).",
@@ -48,10 +49,11 @@ def page() -> str:
                 lines += [f"### `{name} = {value!r}`", ""]
                 continue
             lines += [f"::: {value.__module__}.{value.__qualname__}"]
-            if inspect.isclass(value) and not all(
-                base in known or base.__module__ == "builtins" for base in value.__bases__
-            ):
-                lines += ["    options:", "      show_bases: false"]
+            if inspect.isclass(value):
+                outside = not all(base in known or base.__module__ == "builtins" for base in value.__bases__)
+                lines += ["    options:", *(["      show_bases: false"] if outside else [])]
+                lines += [f"      members: {_members(value)}"]
+                lines += [f"      inherited_members: {[one.name for one in _fields(value)]}"]
             lines += [""]
     return "\n".join(lines)
 
@@ -83,11 +85,18 @@ def _class(name: str, kind: type) -> Iterator[str]:
     for one in fields:
         said = _said(kind, one.name)
         yield f"- `{one.name}: {_annotation(one)}{_default(one)}`{': ' + said if said else ''}"
-    for method, of in vars(kind).items():
-        what = of.fget if isinstance(of, property) else getattr(of, "__func__", of)
-        if not method.startswith("_") and inspect.isfunction(what) and what.__doc__:
-            shown = "" if isinstance(of, property) else signed(what)
-            yield f"- `{method}{shown}`: {_one_line(inspect.getdoc(what) or '')}"
+    for name in _members(kind)[len(fields) :]:
+        of = vars(kind)[name]
+        what = getattr(of, "__func__", of)
+        yield f"- `{name}{signed(what) if inspect.isfunction(what) else ''}`: {_said(kind, name)}"
+
+
+def _members(kind: type) -> list[str]:
+    """What is shown of a class: its fields, those of its bases too, and what has a docstring in itself."""
+    fields = [one.name for one in _fields(kind)]
+    return fields + [
+        name for name in vars(kind) if not name.startswith("_") and name not in fields and _said(kind, name)
+    ]
 
 
 def _fields(kind: type) -> list[attrs.Attribute[Any]]:
@@ -115,13 +124,12 @@ def _default(one: attrs.Attribute[Any]) -> str:
 
 
 def _said(kind: type, field: str) -> str:
-    """What stands below a field, in the class or in one that it extends."""
-    for of in kind.__mro__[:-1]:
+    """What the docstring of a member says: in the class, or, of a field, in the base that it is from."""
+    for of in (one for one in kind.__mro__ if one.__module__.partition(".")[0] in PACKAGES):
         package, *rest = f"{of.__module__}.{of.__qualname__}".split(".")
-        members = _package(package)[".".join(rest)].members if of.__module__ != "builtins" else {}
-        if field in members:
-            docstring = members[field].docstring
-            return _one_line(docstring.value) if docstring else ""
+        member = _package(package)[".".join(rest)].members.get(field)
+        if member is not None:
+            return _one_line(member.docstring.value) if member.docstring else ""
     return ""
 
 
@@ -143,7 +151,7 @@ class Written(str):
 
 
 def signed(value: Any) -> str:
-    """What it takes, as Python writes it."""
+    """What it takes, as Python writes it; of a method without the object."""
     try:
         found = inspect.signature(value.__init__ if inspect.isclass(value) else value)
     except (TypeError, ValueError):

@@ -28,6 +28,8 @@ FENCE = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"`([^`]+)`")
 BAR = r"\|"
 """As it stands in a row of a table, where a bar alone ends a cell."""
+STYLES = ".md-typeset td code { word-break: normal; }\n"
+"""Plans and calls in tables are not cut within a word."""
 NAV = {
     "Begin": "tutorial setup run examples shell watch",
     "Queries": "queries sql expressions types outer differences operators time",
@@ -129,6 +131,7 @@ site_description = "Joins many live streams at once, and keeps changing to the b
 docs_dir = "pages"
 site_dir = "site"
 use_directory_urls = false
+extra_css = ["site.css"]
 nav = [
 {nav(all_pages)}
 ]
@@ -152,7 +155,7 @@ show_if_no_docstring = true
 merge_init_into_class = true
 show_attribute_values = false
 show_labels = false
-filters = ["!^_"]
+members_order = "source"
 heading_level = 3
 """
 
@@ -203,6 +206,7 @@ def write_pages(made: dict[str, str], folder: Path) -> None:
         for picture in (ROOT / "docs" / inside).glob("*.[ps][nv]g"):
             (folder / "pages" / inside).mkdir(exist_ok=True)
             shutil.copy(picture, folder / "pages" / inside / picture.name)
+    (folder / "pages" / "site.css").write_text(STYLES, encoding="utf-8")
     (folder / "zensical.toml").write_text(configuration(made), encoding="utf-8")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import importlib.util
+import inspect
 import re
 import subprocess
 import sys
@@ -47,6 +48,12 @@ def maker():
 
 def plain(text: str) -> str:
     return " ".join(html.unescape(re.sub(r"<[^>]+>", "", text)).split())
+
+
+def section(site: Path, kind: type) -> str:
+    """Of a class, in the reference for programs."""
+    text = (site / "api.md").read_text() + "\n##"
+    return re.search(rf"^### {kind.__name__}\b(.*?)(?=^##)", text, re.MULTILINE | re.DOTALL)[1]
 
 
 def test_every_page_is_there_for_people_and_for_programs(site):
@@ -98,19 +105,28 @@ def test_a_link_says_what_it_leads_to(site):
     assert found == set()
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [one for module in (eddy, policies) for one in map(vars(module).get, module.__all__) if attrs.has(one)],
-)
+CLASSES = [getattr(module, name) for module in (eddy, policies) for name in module.__all__]
+CLASSES = [one for one in CLASSES if isinstance(one, type)]
+
+
+@pytest.mark.parametrize("kind", [one for one in CLASSES if attrs.has(one)])
 def test_the_reference_has_every_field_of_a_public_class(site, kind):
     """In both forms, whether it has a docstring of its own or not."""
     names = [one.name for one in attrs.fields(kind) if not one.name.startswith("_")]
-    section = re.search(
-        rf"^### {kind.__name__}\b(.*?)(?=^##)",
-        (site / "api.md").read_text() + "\n##",
-        re.MULTILINE | re.DOTALL,
-    )
-    assert [name for name in names if f"\n- `{name}: " not in section[1]] == []
+    assert [name for name in names if f"\n- `{name}: " not in section(site, kind)] == []
+    page = (site / "api.html").read_text()
+    assert [name for name in names if f'id="{kind.__module__}.{kind.__qualname__}.{name}"' not in page] == []
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_the_reference_has_every_method_that_is_described(site, kind):
+    """In both forms."""
+    names = [
+        name
+        for name, value in vars(kind).items()
+        if not name.startswith("_") and inspect.isfunction(value) and value.__doc__
+    ]
+    assert [name for name in names if f"\n- `{name}(" not in section(site, kind)] == []
     page = (site / "api.html").read_text()
     assert [name for name in names if f'id="{kind.__module__}.{kind.__qualname__}.{name}"' not in page] == []
 
