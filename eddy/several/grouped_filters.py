@@ -63,6 +63,8 @@ class Index:
     """How many regions there are; the last but one is NULL, and the last is NaN."""
     _values: Any = field(init=False)
     """The constants, ascending."""
+    _at_or_after: Any = field(init=False)
+    """The first constant that is not below a value, by what `searchsorted` finds; the last one where all are."""
     _queries: Slots = field(init=False)
     _operators: Slots = field(init=False)
     _places: Slots = field(init=False)
@@ -75,6 +77,7 @@ class Index:
         self.regions = 2 * len(points) + 3
         text = self.kind.kind == "string"
         self._values = pa.array(points, pa.string()) if text else np.array(points, self._dtype)
+        self._at_or_after = None if text else np.append(self._values, self._values[-1])
         single = [(query, factor) for query, factor in self.factors if factor.op != "IN"]
         self._queries = np.array([query for query, _ in single], np.int64)
         self._operators = np.array([OPERATORS.index(factor.op) for _, factor in single], np.int64)
@@ -98,7 +101,8 @@ class Index:
             found = np.asarray(pc.add(pc.multiply(places, 2), 1).fill_null(0))
         else:
             values = column.values.astype(self._dtype, copy=False)
-            found = self._values.searchsorted(values) + self._values.searchsorted(values, "right")
+            places = self._values.searchsorted(values)
+            found = 2 * places + (self._at_or_after[places] == values)
             if self.kind.kind == "float":
                 found = np.where(values == values, found, self.regions - 1)
         return found if column.valid is None else np.where(column.valid, found, self.regions - 2)
@@ -203,8 +207,10 @@ class GroupedFilters:
             keys = keys * size + more
         if self._table is not None:
             found = self._table[keys]
-            unknown = np.unique(keys[found < 0])
-            if len(unknown):
+            if (found < 0).any():
+                here = np.zeros(len(self._table), np.bool_)
+                here[keys] = True
+                unknown = np.flatnonzero(here & (self._table < 0))
                 self._table[unknown] = self._sets_of(self._places(unknown), sets)
                 found = self._table[keys]
             return found
