@@ -150,15 +150,16 @@ def run(
     return seconds, time.process_time() - used
 
 
-def whole(window: int, folder: Path) -> tuple[int, float]:
-    """Bytes of a whole snapshot of full windows, and seconds that it takes."""
+def whole(window: int, folder: Path) -> tuple[int, float, float]:
+    """Bytes of a whole snapshot of full windows, and seconds that it takes, by the clock and of processor time."""
     engine = eddy.Eddy(query(window), plan="A B")
     readers = [Rows(seed, window, 0).read(None) for seed in range(2)]
     for pair in zip(*readers, strict=True):
         engine.push_all({name: rows for name, (rows, _) in zip("AB", pair, strict=True)})
-    started = time.monotonic()
+    started, used = time.monotonic(), time.process_time()
     engine.save(folder / "whole.eddy")
-    return os.path.getsize(folder / "whole.eddy"), time.monotonic() - started
+    took = time.monotonic() - started, time.process_time() - used
+    return os.path.getsize(folder / "whole.eddy"), *took
 
 
 def told(what: str, pauses: list[Pause]) -> str:
@@ -177,7 +178,7 @@ def table(given: argparse.Namespace, folder: Path) -> list[str]:
     """Measure, and make the table."""
     window = int(given.gigabytes * 1e9 / 2 / ROW) // BATCH * BATCH
     live = 2 * window * ROW
-    size, seconds = whole(window, folder)
+    size, seconds, own = whole(window, folder)
     with Watch() as watch:
         clock, used = run(window, given.rate, folder / "run", given.every)
     wrote = full(watch.wrote)[:-1]
@@ -198,7 +199,9 @@ def table(given: argparse.Namespace, folder: Path) -> list[str]:
     goals.append(
         Line("the same by the clock, from the beginning of a commit", by_clock, "MB", SPEED, at_least=True)
     )
-    goals.append(Line("a whole snapshot, rows a second", live / seconds / 1e6, "MB", SPEED, at_least=True))
+    for how, took in (("by the clock", seconds), ("of processor time", own)):
+        what = f"rows of a whole snapshot a second {how}"
+        goals.append(Line(what, live / took / 1e6, "MB", SPEED, at_least=True))
     until = statistics.median(found[2] for found in wrote)
     added = statistics.mean(found[0] for found in wrote)
     made += ["", *bars(goals), ""]
