@@ -24,6 +24,7 @@ import pyarrow.parquet as pq
 from benchmarks.goals import ENGINE
 from benchmarks.report import Report, command
 from eddy import Eddy, sql
+from eddy.values.types import column_type
 from tests.sql.tpch import QUERIES, SCHEMAS
 
 RESULTS = Path(__file__).with_name("results_tpch.json")
@@ -49,14 +50,8 @@ def made(scale: float) -> dict[str, pa.Table]:
 
 
 def _table(found: pa.Table, name: str) -> pa.Table:
-    """Amounts as float64 and dates as times, as the queries have them."""
-    kinds = {
-        "int64": pa.int64(),
-        "float64": pa.float64(),
-        "string": pa.string(),
-        "timestamp[s]": pa.timestamp("s"),
-    }
-    columns = {column: found[column].cast(kinds[kind]) for column, kind in SCHEMAS[name].items()}
+    """The columns that the queries read, in their types."""
+    columns = {column: found[column].cast(column_type(kind).arrow) for column, kind in SCHEMAS[name].items()}
     return pa.table(columns).combine_chunks()
 
 
@@ -107,7 +102,7 @@ def _rows(table: pa.Table) -> Rows:
 
 
 def _compare(ours: Rows, theirs: Rows) -> None:
-    """Texts and whole numbers are the same; floats nearly, since sums of DuckDB's depend on the order of rows."""
+    """Texts and exact numbers are the same; floats nearly, since means of DuckDB's depend on the order of rows."""
     assert len(ours) == len(theirs) > 0, (len(ours), len(theirs))
     for row, other in zip(sorted(ours, key=_key), sorted(theirs, key=_key), strict=True):
         for x, y in zip(row, other, strict=True):

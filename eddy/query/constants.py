@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from decimal import Context, Decimal, Inexact
 from typing import NoReturn
 
 from eddy.errors import QueryError
@@ -21,6 +23,13 @@ from eddy.values.types import (
     decimal_type,
 )
 
+_LONGEST = Context(prec=38, traps=[Inexact])
+"""How many digits a constant has."""
+_EXACT: dict[str, Callable[..., Decimal]] = {
+    "+": _LONGEST.add,
+    "-": _LONGEST.subtract,
+    "*": _LONGEST.multiply,
+}
 _INT64, _UINT64 = range(-(2**63), 2**63), range(2**64)
 
 
@@ -51,6 +60,30 @@ def fold(node: Expression) -> Expression:
     if node.type.kind == "decimal":
         return Literal(value, decimal_type(digits_of(value, node.type.scale), node.type.scale))
     return Literal(value, FLOAT64 if node.type.kind == "float" else node.type)
+
+
+def exact(op: str, left: Expression, right: Expression) -> Literal | None:
+    """`left op right` of numbers as they are written, to the last digit: 0.06 - 0.01 is 0.05, as a float too; None of
+    others, of which floats make do, and of whole numbers."""
+    numbers = [_written(side) for side in (left, right)]
+    if op not in _EXACT or None in numbers or (left.type.is_integer and right.type.is_integer):
+        return None
+    try:
+        found = _EXACT[op](*numbers)
+    except Inexact:
+        return None
+    value = float(found)
+    return Literal(value, FLOAT64, f"{found:f}") if math.isfinite(value) else None
+
+
+def _written(constant: Expression) -> Decimal | None:
+    """A number that is written with all its digits; one with an exponent is a float."""
+    if not isinstance(constant, Literal):
+        return None
+    if constant.type.is_integer:
+        return Decimal(constant.value)
+    plain = constant.type.kind == "float" and constant.written and "e" not in constant.written.lower()
+    return Decimal(constant.written) if plain else None
 
 
 def _no_columns(stream: str, column: str) -> NoReturn:

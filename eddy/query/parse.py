@@ -20,7 +20,7 @@ from eddy.query.beside import date_literal, decimal_literal, time_literal, uuid_
 from eddy.query.calls import call, refusal
 from eddy.query.casts import Cast, named
 from eddy.query.comparisons import Comparison, Distinct, InList, IsNull
-from eddy.query.constants import fold, integer
+from eddy.query.constants import exact, fold, integer
 from eddy.query.dialect import Eddy, WholeQuotient
 from eddy.query.expressions import Absolute, Arithmetic, Expression, Literal, Negation, Reference
 from eddy.query.instead import INSTEAD
@@ -125,7 +125,8 @@ def _translated(node: exp.Expr, scope: Scope) -> Expression:
         left, right = translate(node.this, scope), translate(node.expression, scope)
         if kind in _COMPARISONS:
             return Comparison(_COMPARISONS[kind], left, right)
-        return fold(Arithmetic(_ARITHMETIC[kind], left, right))
+        found = exact(_ARITHMETIC[kind], left, right)
+        return fold(Arithmetic(_ARITHMETIC[kind], left, right)) if found is None else found
     called = call(node, lambda part: translate(part, scope))
     if called is not None:
         return called

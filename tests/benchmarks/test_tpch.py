@@ -10,7 +10,7 @@ from tests.sql.tpch import QUERIES, tables
 def test_both_find_the_same(number, monkeypatch):
     """After each push of lineitems, or of sales where there are none; `measure` compares what both have in the end."""
     monkeypatch.setattr(tpch, "BATCH", 50)
-    ours, theirs = tpch.measure(number, tables(1), 3)
+    ours, theirs = tpch.measure(number, tables(2), 3)
     assert len(ours) == len(theirs) == 3
 
 

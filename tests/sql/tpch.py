@@ -1,17 +1,22 @@
-"""The tables of TPC-H, made small and at random, and those of its queries that have no nested aggregate:
-as the specification states them, but for ORDER BY and LIMIT, which are for who reads the table.
+"""The tables of TPC-H, made small and at random, and those of its queries that have no nested aggregate: as the
+specification states them, with its types and the parameters of its validation, but for ORDER BY and LIMIT, which are
+for who reads the table.
 
-Amounts are float64, in steps whose sums are exact in any order, and dates are times at midnight.
+The rows are made so that every query finds some.
 """
 
 from __future__ import annotations
 
 import datetime
 import random
+from decimal import Decimal
 
 import pyarrow as pa
 
-DAY = datetime.datetime(1992, 1, 1)
+from eddy.values.types import column_type
+
+DAY = datetime.date(1992, 1, 1)
+MONEY = "decimal(15, 2)"
 SEGMENTS = "AUTOMOBILE BUILDING FURNITURE HOUSEHOLD MACHINERY".split()
 NATIONS = [
     ("ALGERIA", 0),
@@ -23,11 +28,13 @@ NATIONS = [
     ("GERMANY", 3),
     ("INDIA", 2),
     ("INDONESIA", 2),
-    ("JAPAN", 2),
+    ("SAUDI ARABIA", 4),
 ]
 REGIONS = ["AFRICA", "AMERICA", "ASIA", "EUROPE", "MIDDLE EAST"]
 COLOURS = "almond green ivory lemon plum".split()
-TYPES = ["ECONOMY ANODIZED STEEL", "PROMO BURNISHED COPPER", "PROMO PLATED TIN", "STANDARD BRUSHED NICKEL"]
+TYPES = ["ECONOMY ANODIZED STEEL", "PROMO BURNISHED COPPER", "MEDIUM POLISHED TIN", "STANDARD BRUSHED NICKEL"]
+BRANDS = ["Brand#12", "Brand#23", "Brand#34", "Brand#45"]
+SIZES = [1, 3, 5, 9, 14, 19, 23, 36, 45, 49, 50]
 CONTAINERS = ["SM CASE", "SM BOX", "MED BAG", "MED PKG", "LG CASE", "LG PKG"]
 MODES = [*"AIR FOB MAIL RAIL SHIP TRUCK".split(), "AIR REG"]
 ORDERS = ["1-URGENT", "2-HIGH", "3-MEDIUM", "4-NOT SPECIFIED", "5-LOW"]
@@ -36,27 +43,27 @@ SCHEMAS = {
     "region": {"r_regionkey": "int64", "r_name": "string"},
     "nation": {"n_nationkey": "int64", "n_name": "string", "n_regionkey": "int64"},
     "supplier": {
-        **{"s_suppkey": "int64", "s_name": "string", "s_nationkey": "int64", "s_acctbal": "float64"},
+        **{"s_suppkey": "int64", "s_name": "string", "s_nationkey": "int64", "s_acctbal": MONEY},
         "s_comment": "string",
     },
     "customer": {
-        **{"c_custkey": "int64", "c_name": "string", "c_nationkey": "int64", "c_acctbal": "float64"},
+        **{"c_custkey": "int64", "c_name": "string", "c_nationkey": "int64", "c_acctbal": MONEY},
         **{"c_mktsegment": "string", "c_phone": "string", "c_address": "string", "c_comment": "string"},
     },
     "part": {
         **{"p_partkey": "int64", "p_name": "string", "p_brand": "string", "p_type": "string"},
         **{"p_size": "int64", "p_container": "string"},
     },
-    "partsupp": {"ps_partkey": "int64", "ps_suppkey": "int64", "ps_supplycost": "float64"},
+    "partsupp": {"ps_partkey": "int64", "ps_suppkey": "int64", "ps_supplycost": MONEY},
     "orders": {
-        **{"o_orderkey": "int64", "o_custkey": "int64", "o_orderdate": "timestamp[s]"},
+        **{"o_orderkey": "int64", "o_custkey": "int64", "o_orderdate": "date"},
         **{"o_orderstatus": "string", "o_orderpriority": "string", "o_shippriority": "int64"},
     },
     "lineitem": {
-        **{"l_orderkey": "int64", "l_partkey": "int64", "l_suppkey": "int64", "l_quantity": "float64"},
-        **{"l_extendedprice": "float64", "l_discount": "float64", "l_tax": "float64"},
-        **{"l_returnflag": "string", "l_linestatus": "string", "l_shipdate": "timestamp[s]"},
-        **{"l_commitdate": "timestamp[s]", "l_receiptdate": "timestamp[s]"},
+        **{"l_orderkey": "int64", "l_partkey": "int64", "l_suppkey": "int64", "l_quantity": MONEY},
+        **{"l_extendedprice": MONEY, "l_discount": MONEY, "l_tax": MONEY},
+        **{"l_returnflag": "string", "l_linestatus": "string", "l_shipdate": "date"},
+        **{"l_commitdate": "date", "l_receiptdate": "date"},
         **{"l_shipmode": "string", "l_shipinstruct": "string"},
     },
 }
@@ -68,36 +75,43 @@ QUERIES = {
                SUM(l_extendedprice * (1 - l_discount) * (1 + l_tax)) AS sum_charge, AVG(l_quantity) AS avg_qty,
                AVG(l_extendedprice) AS avg_price, AVG(l_discount) AS avg_disc, COUNT(*) AS count_order
         FROM lineitem
-        WHERE l_shipdate <= TIMESTAMP '1998-12-01' - INTERVAL '90' DAY
+        WHERE l_shipdate <= DATE '1998-12-01' - INTERVAL '90' DAY
         GROUP BY l_returnflag, l_linestatus""",
     3: """
         SELECT l_orderkey, SUM(l_extendedprice * (1 - l_discount)) AS revenue, o_orderdate, o_shippriority
         FROM customer, orders, lineitem
         WHERE c_mktsegment = 'BUILDING' AND c_custkey = o_custkey AND l_orderkey = o_orderkey
-          AND o_orderdate < TIMESTAMP '1995-03-15' AND l_shipdate > TIMESTAMP '1995-03-15'
+          AND o_orderdate < DATE '1995-03-15' AND l_shipdate > DATE '1995-03-15'
         GROUP BY l_orderkey, o_orderdate, o_shippriority""",
+    4: """
+        SELECT o_orderpriority, COUNT(*) AS order_count
+        FROM orders
+        WHERE o_orderdate >= DATE '1993-07-01' AND o_orderdate < DATE '1993-07-01' + INTERVAL '3' MONTH
+          AND EXISTS (SELECT * FROM lineitem WHERE l_orderkey = o_orderkey AND l_commitdate < l_receiptdate)
+        GROUP BY o_orderpriority""",
     5: """
         SELECT n_name, SUM(l_extendedprice * (1 - l_discount)) AS revenue
         FROM customer, orders, lineitem, supplier, nation, region
         WHERE c_custkey = o_custkey AND l_orderkey = o_orderkey AND l_suppkey = s_suppkey
           AND c_nationkey = s_nationkey AND s_nationkey = n_nationkey AND n_regionkey = r_regionkey
-          AND r_name = 'ASIA' AND o_orderdate >= TIMESTAMP '1993-01-01' AND o_orderdate < TIMESTAMP '1996-01-01'
+          AND r_name = 'ASIA' AND o_orderdate >= DATE '1994-01-01'
+          AND o_orderdate < DATE '1994-01-01' + INTERVAL '1' YEAR
         GROUP BY n_name""",
     6: """
         SELECT SUM(l_extendedprice * l_discount) AS revenue
         FROM lineitem
-        WHERE l_shipdate >= TIMESTAMP '1993-01-01' AND l_shipdate < TIMESTAMP '1995-01-01'
-          AND l_discount BETWEEN 0.05 AND 0.07 AND l_quantity < 24""",
+        WHERE l_shipdate >= DATE '1994-01-01' AND l_shipdate < DATE '1994-01-01' + INTERVAL '1' YEAR
+          AND l_discount BETWEEN 0.06 - 0.01 AND 0.06 + 0.01 AND l_quantity < 24""",
     7: """
         SELECT supp_nation, cust_nation, l_year, SUM(volume) AS revenue
         FROM (
             SELECT n1.n_name AS supp_nation, n2.n_name AS cust_nation, EXTRACT(YEAR FROM l_shipdate) AS l_year,
                    l_extendedprice * (1 - l_discount) AS volume
-            FROM supplier, lineitem, orders, customer, nation AS n1, nation AS n2
+            FROM supplier, lineitem, orders, customer, nation n1, nation n2
             WHERE s_suppkey = l_suppkey AND o_orderkey = l_orderkey AND c_custkey = o_custkey
               AND s_nationkey = n1.n_nationkey AND c_nationkey = n2.n_nationkey
               AND ((n1.n_name = 'FRANCE' AND n2.n_name = 'GERMANY') OR (n1.n_name = 'GERMANY' AND n2.n_name = 'FRANCE'))
-              AND l_shipdate BETWEEN TIMESTAMP '1992-01-01' AND TIMESTAMP '1996-12-31'
+              AND l_shipdate BETWEEN DATE '1995-01-01' AND DATE '1996-12-31'
         ) AS shipping
         GROUP BY supp_nation, cust_nation, l_year""",
     8: """
@@ -105,11 +119,11 @@ QUERIES = {
         FROM (
             SELECT EXTRACT(YEAR FROM o_orderdate) AS o_year, l_extendedprice * (1 - l_discount) AS volume,
                    n2.n_name AS nation
-            FROM part, supplier, lineitem, orders, customer, nation AS n1, nation AS n2, region
+            FROM part, supplier, lineitem, orders, customer, nation n1, nation n2, region
             WHERE p_partkey = l_partkey AND s_suppkey = l_suppkey AND l_orderkey = o_orderkey
               AND o_custkey = c_custkey AND c_nationkey = n1.n_nationkey AND n1.n_regionkey = r_regionkey
               AND r_name = 'AMERICA' AND s_nationkey = n2.n_nationkey
-              AND o_orderdate BETWEEN TIMESTAMP '1992-01-01' AND TIMESTAMP '1996-12-31'
+              AND o_orderdate BETWEEN DATE '1995-01-01' AND DATE '1996-12-31'
               AND p_type = 'ECONOMY ANODIZED STEEL'
         ) AS all_nations
         GROUP BY o_year""",
@@ -128,48 +142,52 @@ QUERIES = {
         SELECT c_custkey, c_name, SUM(l_extendedprice * (1 - l_discount)) AS revenue, c_acctbal, n_name, c_address,
                c_phone, c_comment
         FROM customer, orders, lineitem, nation
-        WHERE c_custkey = o_custkey AND l_orderkey = o_orderkey AND o_orderdate >= TIMESTAMP '1993-10-01'
-          AND o_orderdate < TIMESTAMP '1995-01-01' AND l_returnflag = 'R' AND c_nationkey = n_nationkey
+        WHERE c_custkey = o_custkey AND l_orderkey = o_orderkey AND o_orderdate >= DATE '1993-10-01'
+          AND o_orderdate < DATE '1993-10-01' + INTERVAL '3' MONTH AND l_returnflag = 'R'
+          AND c_nationkey = n_nationkey
         GROUP BY c_custkey, c_name, c_acctbal, c_phone, n_name, c_address, c_comment""",
     12: """
         SELECT l_shipmode,
-               SUM(CASE WHEN o_orderpriority = '1-URGENT' OR o_orderpriority = '2-HIGH' THEN 1 ELSE 0 END) AS high,
-               SUM(CASE WHEN o_orderpriority <> '1-URGENT' AND o_orderpriority <> '2-HIGH' THEN 1 ELSE 0 END) AS low
+               SUM(CASE WHEN o_orderpriority = '1-URGENT' OR o_orderpriority = '2-HIGH' THEN 1 ELSE 0 END)
+                   AS high_line_count,
+               SUM(CASE WHEN o_orderpriority <> '1-URGENT' AND o_orderpriority <> '2-HIGH' THEN 1 ELSE 0 END)
+                   AS low_line_count
         FROM orders, lineitem
         WHERE o_orderkey = l_orderkey AND l_shipmode IN ('MAIL', 'SHIP') AND l_commitdate < l_receiptdate
-          AND l_shipdate < l_commitdate AND l_receiptdate >= TIMESTAMP '1993-01-01'
-          AND l_receiptdate < TIMESTAMP '1993-01-01' + INTERVAL '365' DAY
+          AND l_shipdate < l_commitdate AND l_receiptdate >= DATE '1994-01-01'
+          AND l_receiptdate < DATE '1994-01-01' + INTERVAL '1' YEAR
         GROUP BY l_shipmode""",
     14: """
         SELECT 100.00 * SUM(CASE WHEN p_type LIKE 'PROMO%' THEN l_extendedprice * (1 - l_discount) ELSE 0 END)
                / SUM(l_extendedprice * (1 - l_discount)) AS promo_revenue
         FROM lineitem, part
-        WHERE l_partkey = p_partkey AND l_shipdate >= TIMESTAMP '1994-09-01' AND l_shipdate < TIMESTAMP '1995-10-01'""",
+        WHERE l_partkey = p_partkey AND l_shipdate >= DATE '1995-09-01'
+          AND l_shipdate < DATE '1995-09-01' + INTERVAL '1' MONTH""",
+    16: """
+        SELECT p_brand, p_type, p_size, COUNT(DISTINCT ps_suppkey) AS supplier_cnt
+        FROM partsupp, part
+        WHERE p_partkey = ps_partkey AND p_brand <> 'Brand#45' AND p_type NOT LIKE 'MEDIUM POLISHED%'
+          AND p_size IN (49, 14, 23, 45, 19, 3, 36, 9)
+          AND ps_suppkey NOT IN (SELECT s_suppkey FROM supplier WHERE s_comment LIKE '%Customer%Complaints%')
+        GROUP BY p_brand, p_type, p_size""",
     19: """
         SELECT SUM(l_extendedprice * (1 - l_discount)) AS revenue
         FROM lineitem, part
-        WHERE (p_partkey = l_partkey AND p_brand = 'Brand#12' AND p_container IN ('SM CASE', 'SM BOX', 'SM PACK')
-               AND l_quantity >= 1 AND l_quantity <= 1 + 10 AND p_size BETWEEN 1 AND 15
+        WHERE (p_partkey = l_partkey AND p_brand = 'Brand#12'
+               AND p_container IN ('SM CASE', 'SM BOX', 'SM PACK', 'SM PKG')
+               AND l_quantity >= 1 AND l_quantity <= 1 + 10 AND p_size BETWEEN 1 AND 5
                AND l_shipmode IN ('AIR', 'AIR REG') AND l_shipinstruct = 'DELIVER IN PERSON')
-           OR (p_partkey = l_partkey AND p_brand = 'Brand#23' AND p_container IN ('MED BAG', 'MED BOX', 'MED PKG')
-               AND l_quantity >= 10 AND l_quantity <= 10 + 10 AND p_size BETWEEN 1 AND 20
+           OR (p_partkey = l_partkey AND p_brand = 'Brand#23'
+               AND p_container IN ('MED BAG', 'MED BOX', 'MED PKG', 'MED PACK')
+               AND l_quantity >= 10 AND l_quantity <= 10 + 10 AND p_size BETWEEN 1 AND 10
                AND l_shipmode IN ('AIR', 'AIR REG') AND l_shipinstruct = 'DELIVER IN PERSON')
-           OR (p_partkey = l_partkey AND p_brand = 'Brand#34' AND p_container IN ('LG CASE', 'LG BOX', 'LG PKG')
-               AND l_quantity >= 20 AND l_quantity <= 20 + 10 AND p_size BETWEEN 1 AND 25
+           OR (p_partkey = l_partkey AND p_brand = 'Brand#34'
+               AND p_container IN ('LG CASE', 'LG BOX', 'LG PACK', 'LG PKG')
+               AND l_quantity >= 20 AND l_quantity <= 20 + 10 AND p_size BETWEEN 1 AND 15
                AND l_shipmode IN ('AIR', 'AIR REG') AND l_shipinstruct = 'DELIVER IN PERSON')""",
-    4: """
-        SELECT o_orderpriority, COUNT(*) AS order_count FROM orders
-        WHERE o_orderdate >= TIMESTAMP '1993-07-01' AND o_orderdate < TIMESTAMP '1995-10-01'
-          AND EXISTS (SELECT * FROM lineitem WHERE l_orderkey = o_orderkey AND l_commitdate < l_receiptdate)
-        GROUP BY o_orderpriority""",
-    16: """
-        SELECT p_brand, p_type, p_size, COUNT(DISTINCT ps_suppkey) AS supplier_cnt FROM partsupp, part
-        WHERE p_partkey = ps_partkey AND p_brand <> 'Brand#12' AND p_type NOT LIKE 'PROMO PLATED%'
-          AND p_size IN (3, 9, 14, 19, 23, 28)
-          AND ps_suppkey NOT IN (SELECT s_suppkey FROM supplier WHERE s_comment LIKE '%Customer%Complaints%')
-        GROUP BY p_brand, p_type, p_size""",
     21: """
-        SELECT s_name, COUNT(*) AS numwait FROM supplier, lineitem l1, orders, nation
+        SELECT s_name, COUNT(*) AS numwait
+        FROM supplier, lineitem l1, orders, nation
         WHERE s_suppkey = l1.l_suppkey AND o_orderkey = l1.l_orderkey AND o_orderstatus = 'F'
           AND l1.l_receiptdate > l1.l_commitdate
           AND EXISTS (SELECT * FROM lineitem l2
@@ -177,7 +195,7 @@ QUERIES = {
           AND NOT EXISTS (SELECT * FROM lineitem l3
                           WHERE l3.l_orderkey = l1.l_orderkey AND l3.l_suppkey <> l1.l_suppkey
                             AND l3.l_receiptdate > l3.l_commitdate)
-          AND s_nationkey = n_nationkey AND n_name IN ('BRAZIL', 'FRANCE', 'JAPAN')
+          AND s_nationkey = n_nationkey AND n_name = 'SAUDI ARABIA'
         GROUP BY s_name""",
 }
 
@@ -187,8 +205,11 @@ def tables(seed: int = 0, orders: int = 400) -> dict[str, pa.Table]:
     pick = random.Random(seed)
     customers, parts, suppliers = orders // 6 + 2, orders // 5 + 2, orders // 20 + 3
 
-    def date(first: int, last: int) -> datetime.datetime:
+    def date(first: int, last: int) -> datetime.date:
         return DAY + datetime.timedelta(days=pick.randint(first, last))
+
+    def money(least: int, most: int) -> Decimal:
+        return Decimal(pick.randint(least, most)).scaleb(-2)
 
     made: dict[str, list[dict[str, object]]] = {name: [] for name in SCHEMAS}
     made["region"] = [{"r_regionkey": i, "r_name": name} for i, name in enumerate(REGIONS)]
@@ -198,7 +219,7 @@ def tables(seed: int = 0, orders: int = 400) -> dict[str, pa.Table]:
     for i in range(suppliers):
         nation = pick.randrange(len(NATIONS))
         told = {"s_name": f"Supplier#{i:09}", "s_comment": "" if i % 4 else "Customer: some Complaints"}
-        own = {"s_suppkey": i, "s_nationkey": nation, "s_acctbal": pick.randint(0, 999) / 4}
+        own = {"s_suppkey": i, "s_nationkey": nation, "s_acctbal": money(0, 99_999)}
         made["supplier"].append({**own, **told})
     for i in range(customers):
         own = {"c_custkey": i, "c_name": f"Customer#{i:09}", "c_nationkey": pick.randrange(len(NATIONS))}
@@ -207,22 +228,20 @@ def tables(seed: int = 0, orders: int = 400) -> dict[str, pa.Table]:
             "c_address": pick.choice("xyz"),
             "c_comment": pick.choice(["", "so-so"]),
         }
-        more = {"c_acctbal": pick.randint(-99, 999) / 4, "c_mktsegment": pick.choice(SEGMENTS)}
+        more = {"c_acctbal": money(-9_999, 99_999), "c_mktsegment": pick.choice(SEGMENTS)}
         made["customer"].append({**own, **told, **more})
     for i in range(parts):
-        name, brand = " ".join(pick.sample(COLOURS, 2)), pick.choice(["Brand#12", "Brand#23", "Brand#34"])
+        name, brand = " ".join(pick.sample(COLOURS, 2)), pick.choice(BRANDS)
         kind = {
             "p_type": pick.choice(TYPES),
-            "p_size": pick.randint(1, 30),
+            "p_size": pick.choice(SIZES),
             "p_container": pick.choice(CONTAINERS),
         }
         made["part"].append({"p_partkey": i, "p_name": name, "p_brand": brand, **kind})
         for s in pick.sample(range(suppliers), 2):
-            made["partsupp"].append(
-                {"ps_partkey": i, "ps_suppkey": s, "ps_supplycost": pick.randint(1, 400) / 4}
-            )
+            made["partsupp"].append({"ps_partkey": i, "ps_suppkey": s, "ps_supplycost": money(100, 99_999)})
     for i in range(orders):
-        ordered = date(0, 2000)
+        ordered = date(365, 1800)
         own = {"o_orderkey": i, "o_custkey": pick.randrange(customers), "o_orderdate": ordered}
         status = {"o_orderstatus": "F" if i % 3 else "O"}
         made["orders"].append({**own, **status, "o_orderpriority": pick.choice(ORDERS), "o_shippriority": 0})
@@ -238,10 +257,10 @@ def tables(seed: int = 0, orders: int = 400) -> dict[str, pa.Table]:
                         "l_suppkey": offered["ps_suppkey"],
                     },
                     **{
-                        "l_quantity": float(pick.randint(1, 40)),
-                        "l_extendedprice": pick.randint(4, 4000) / 4,
+                        "l_quantity": Decimal(pick.randint(1, 30)),
+                        "l_extendedprice": money(90_000, 9_999_999),
                     },
-                    **{"l_discount": pick.randint(0, 6) / 64, "l_tax": pick.randint(0, 5) / 64},
+                    **{"l_discount": money(0, 10), "l_tax": money(0, 8)},
                     **{
                         "l_returnflag": pick.choice("ANR"),
                         "l_linestatus": pick.choice("FO"),
@@ -257,10 +276,4 @@ def tables(seed: int = 0, orders: int = 400) -> dict[str, pa.Table]:
 
 
 def _schema(columns: dict[str, str]) -> pa.Schema:
-    kinds = {
-        "int64": pa.int64(),
-        "float64": pa.float64(),
-        "string": pa.string(),
-        "timestamp[s]": pa.timestamp("s"),
-    }
-    return pa.schema([(name, kinds[kind]) for name, kind in columns.items()])
+    return pa.schema([(name, column_type(kind).arrow) for name, kind in columns.items()])
