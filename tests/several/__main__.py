@@ -7,6 +7,7 @@ import sys
 import time
 import traceback
 
+from tests.several import late_worlds, naive_worlds
 from tests.several.worlds import check
 from tests.strategies import Pick
 
@@ -20,6 +21,8 @@ def main() -> int:
     while time.monotonic() < end:
         try:
             check(Pick(seed), 30)
+            naive_worlds.check(Pick(seed), 30)
+            late_worlds.check(Pick(seed), 30)
         except Exception:
             traceback.print_exc()
             print(f"\nagain: python -m tests.several --minutes 0.01 --seed {seed}", file=sys.stderr)

@@ -143,13 +143,19 @@ class World:
             "migration": pick.choice(TECHNIQUES),
             "feedback": pick.choice([None, None, Mns()]),
             "retractions": pick.chance(15),
+            "memory": pick.choice([None, None, 20_000]),
         }
         queries = {self.name(): made(statement(pick)) for _ in range(pick.integer(1, 3))}
         for name, query in queries.items():
             alone = self.engine_for(query)
             if alone is not None:
                 self.alone[name] = Alone(query, alone)
-        self.engine = eddy.Eddy({name: alone.query for name, alone in self.alone.items()}, **self.options)
+        queries = {name: alone.query for name, alone in self.alone.items()}
+        plans = {name: self.plan(query) for name, query in queries.items()}
+        try:
+            self.engine = eddy.Eddy(queries, plan=plans, **self.options)
+        except eddy.PlanError:  # feedback does not judge under every plan
+            self.engine = eddy.Eddy(queries, **self.options)
 
     def engine_for(self, query):
         """An engine of its own; None if the options are not for this query."""
@@ -157,6 +163,13 @@ class World:
             return eddy.Eddy(query, **self.options)
         except eddy.EddyError:
             return None
+
+    def plan(self, query):
+        """A plan of its own for some queries."""
+        names = query.core.names
+        if query.minus or len(names) < 3 or self.pick.chance(50):
+            return None
+        return tree(self.pick, self.pick.shuffled(names))[1:-1]
 
     def name(self):
         self.names += 1
@@ -224,7 +237,6 @@ class World:
         )  # panes begin at row 0, which the oracle has not seen
         query, name = made(text), self.name()
         held = self.held() if history else {}
-        plan = None
         own = self.engine_for(query)
         if own is None:
             with pytest.raises(eddy.EddyError):
@@ -232,7 +244,10 @@ class World:
             return
         alone = Alone(query, own, numbered=not query.attachments and not query.minus)
         firsts = {s: held.get(s, self.counts[s]) for s in query.streams}
-        self.engine.add(name, query, plan, history=history)
+        try:
+            self.engine.add(name, query, self.plan(query), history=history)
+        except eddy.PlanError:
+            self.engine.add(name, query, history=history)
         alone.before = firsts
         seen = dict.fromkeys(SCHEMAS, 0)
         for stream, row in self.log:
@@ -270,6 +285,11 @@ class World:
         except eddy.PlanError:
             pass
 
+    def freeze(self):
+        """The routing policy decides no more, or again: of one query or of all."""
+        name = self.pick.choice([None, *sorted(self.alone)])
+        self.pick.choice([self.engine.freeze, self.engine.thaw])(name)
+
     def tables(self):
         """The groups of every query that aggregates are those of its oracle."""
         for name, alone in self.alone.items():
@@ -287,7 +307,7 @@ def check(pick, steps=14):
     world = World(pick)
     world.begin()
     for _ in range(pick.integer(4, steps)):
-        what = pick.choice(["push"] * 6 + ["add", "add", "drop", "migrate", "migrate", "tables"])
+        what = pick.choice(["push"] * 6 + ["add", "add", "drop", "migrate", "migrate", "freeze", "tables"])
         getattr(world, what)()
     world.read()
     world.tables()
