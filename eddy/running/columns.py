@@ -59,8 +59,12 @@ def time_of(source: Source, columns: Mapping[str, ColumnType]) -> str | None:
                 f"{source} has no column {source.time} for its time: {nearest(source.time, columns)}"
             )
         return source.time
-    times = [name for name, kind in columns.items() if kind.kind == "timestamp"]
-    return None if "ts" in columns or len(times) != 1 else times[0]
+    if "ts" in columns:
+        return None
+    times = [name for name in columns if name.lower() == "ts"] or [
+        name for name, kind in columns.items() if kind.kind == "timestamp"
+    ]
+    return times[0] if len(times) == 1 else None
 
 
 @define
@@ -166,8 +170,9 @@ class Typing:
             told = f"{source}: {when} is {word}, as it seems, so its rows have no time"
             if several:
                 raise EddyError(
-                    f"{told}, and would not be merged by it. Give its type: "
-                    f'schema={{"{when}": "timestamp"}}; or, if it is to be no time, schema={{"{when}": "{kind}"}}'
+                    f"{told}, and would not be merged by it. Times are whole numbers, or written as "
+                    "2026-01-31 10:00:00; if some of them have a zone and others none, give "
+                    f'schema={{"{when}": "timestamp[us, UTC]"}}; if it is to be no time, schema={{"{when}": "{kind}"}}'
                 )
             yield told
 
@@ -224,7 +229,7 @@ def misfits_of(name: str, source: Source) -> Iterator[str]:
 
 
 def _told(name: str, column: str, misfit: Misfit) -> str:
-    return f"{name}.{column}: {misfit}; such rows are bad rows, unless a schema gives another type"
+    return f"{name}.{column}: {misfit}"
 
 
 def _is_about(column: str, error: str) -> bool:

@@ -44,22 +44,31 @@ class Misfit:
     values: int
     example: str
     """The first value that does not fit."""
+    local: int = 0
+    """Values without a zone in a column that has one: they fit, but nobody has said that they should."""
 
     @property
     def few(self) -> bool:
         """Whether so few do not fit that the type is taken to be right."""
-        return self.values - self.misfits >= MOST * self.values
+        return self.values - self.misfits - self.local >= MOST * self.values
 
     @property
     def likely(self) -> bool:
         """Whether more fit than not."""
-        return 2 * self.misfits < self.values
+        return 2 * (self.misfits + self.local) < self.values
 
     def __str__(self) -> str:
-        do = "does" if self.misfits == 1 else "do"
-        return (
-            f"{self.kind}, {self.misfits:,} of {self.values:,} values {do} not fit, such as {self.example!r}"
-        )
+        told = []
+        if self.misfits:
+            do = "does" if self.misfits == 1 else "do"
+            told.append(
+                f"{self.misfits:,} of {self.values:,} values {do} not fit, such as {self.example!r}; such rows are bad "
+                "rows, unless a schema gives another type"
+            )
+        if self.local:
+            has, read = ("has", "is") if self.local == 1 else ("have", "are")
+            told.append(f"{self.local:,} of {self.values:,} values {has} no zone, and {read} read as UTC")
+        return f"{self.kind}, " + "; ".join(told)
 
 
 @frozen
@@ -120,7 +129,9 @@ class Columns:
         elif not _fits(values, WHOLE, pa.uint64()).misfits:
             self.kinds[name] = pa.uint64()
         elif text:
-            self.kinds[name] = pa.string()
+            self.kinds[name], self.seeming[name] = pa.string(), found
+        elif found.likely:
+            self._take(name, found)
 
     def inferred(self, texts: bool) -> Inferred:
         """All of them; ``texts``: they can be read as such, too."""
@@ -129,7 +140,7 @@ class Columns:
 
     def _take(self, name: str, found: Misfit) -> None:
         self.kinds[name] = found.kind
-        if found.misfits:
+        if found.misfits or found.local:
             self.misfits[name] = found
 
 
@@ -158,8 +169,18 @@ def _of_texts(texts: pa.ChunkedArray, numbers: bool) -> Misfit | None:
     tests = _times(values)
     if numbers:
         tests = [(WHOLE, pa.int64()), (_NUMBER, pa.float64()), (_TRUTH, pa.bool_()), *tests]
-    found = [_fits(values, pattern, kind) for pattern, kind in tests]
-    return min(found, key=lambda one: one.misfits, default=None)
+    found = (_fits(values, pattern, kind) for pattern, kind in tests)
+    best = min(found, key=lambda one: one.misfits, default=None)
+    if best is None or getattr(best.kind, "tz", None) is None:
+        return best
+    others = values.filter(pc.invert(pc.match_substring_regex(values, ZONED_TIME)))
+    if not len(others):
+        return best
+    local = _fits(
+        others, LOCAL_TIME, pa.timestamp(best.kind.unit)
+    )  # they are read on the clock of the column
+    fit = len(others) - local.misfits
+    return evolve(best, misfits=best.misfits - fit, local=fit, example=local.example or best.example)
 
 
 def _times(values: pa.ChunkedArray) -> list[tuple[str, pa.DataType]]:

@@ -37,7 +37,9 @@ def inferred_json(name: str, sample: bytes) -> Inferred:
     for row in rows:
         for key, value in row.items():
             counts.setdefault(key, Counter()).update(() if value is None else (_kind(value),))
-    most = {key: counted.most_common(1)[0][0] if counted else "" for key, counted in counts.items()}
+    most = {
+        key: next((kind for kind, _ in counted.most_common() if kind), "") for key, counted in counts.items()
+    }
     return _with_misfits(_of_rows(rows, most), rows, counts, most)
 
 
@@ -48,7 +50,11 @@ def _of_rows(rows: Sequence[Mapping[str, Any]], most: Mapping[str, str]) -> Infe
         kept = {key for key, kind in most.items() if kind not in without}
         nested = {key: pa.struct([]) for key in most if key not in kept}
         fit = (
-            {key: value if _kind(value) == most[key] else None for key, value in row.items() if key in kept}
+            {
+                key: value if _kind(value) == most[key] != "" else None
+                for key, value in row.items()
+                if key in kept
+            }
             for row in rows
         )
         lines = b"".join(json.dumps(row).encode() + b"\n" for row in fit)
@@ -131,6 +137,12 @@ def _objects(sample: bytes, as_written: bool = False) -> list[dict[str, Any]]:
 
 
 def _kind(value: Any) -> str:
+    """What JSON calls a value; a half of a character is nothing."""
+    if isinstance(value, str) and not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            return ""
     return _KINDS.get(type(value), "")
 
 
@@ -144,6 +156,5 @@ def _no_objects(sample: bytes) -> str:
         return (
             "a JSON object over several lines, where each line is to be one: jq -c . makes such lines of it"
         )
-    return (
-        f"a file of JSON lines has one object in a line, and begins with {shown!r}. For CSV give format='csv'"
-    )
+    told = f"a file of JSON lines has one object in a line, and begins with {shown!r}"
+    return told if first.startswith(b"{") else f"{told}. For CSV give format='csv'"

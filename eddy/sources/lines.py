@@ -15,6 +15,7 @@ from eddy.sources.compressed import damage_of, decompressed
 from eddy.sources.inferring import Inferred
 from eddy.sources.isolating import isolated
 from eddy.sources.looking import looked
+from eddy.sources.mistaken import one_line, refuse_others
 from eddy.sources.places import Files
 from eddy.sources.progress import before, first_with_columns, known_files, total, worst
 from eddy.sources.text import Format
@@ -71,9 +72,13 @@ class LineFiles(Source):
         return {**dict(zip(found.names, found.types, strict=True)), **self.given}
 
     def _inferred(self, name: str, file: Any) -> Inferred:
-        sample, damage = file.read(SAMPLE), damage_of(file)
+        sample = file.read(SAMPLE)
+        if b"\n" not in sample:
+            sample += file.readline()
+        damage = damage_of(file)
         if damage is not None and b"\n" not in sample:
             raise EddyError(f"{name} is damaged: {damage}")
+        refuse_others(name, sample)
         return self.format.inferred(name, _whole_lines(sample))
 
     @property
@@ -121,6 +126,11 @@ class LineFiles(Source):
                 return
             if self.format.has_header:
                 if growing and not header.endswith(b"\n"):
+                    return
+                several = one_line(header)
+                if several is not None:
+                    end = {"file": name, "byte": END, "line": 1}
+                    yield Piece(None, end, (Bad(several, rows=header.count(b"\r")),), name)
                     return
                 missing = reader.begin(header)
                 if not byte:

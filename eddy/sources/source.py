@@ -6,10 +6,13 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+import pyarrow as pa
+
 from eddy.checks import flag
 from eddy.connect.address import parsed
 from eddy.errors import EddyError
 from eddy.query.names import nearest
+from eddy.shown import shown
 from eddy.snapshot.remote import scheme_of
 from eddy.sources.base import Source
 from eddy.sources.lines import COMPRESSED, LineFiles
@@ -48,6 +51,11 @@ def source(
     column of the time. With ``follow`` files grow, and folders have more of them later: it never ends.
     """
     follow = flag("follow", follow)
+    if schema is not None and not isinstance(schema, (Mapping, pa.Schema)):
+        raise EddyError(
+            "schema has columns and their types, as in {'ts': 'timestamp'}, or is one of pyarrow: not "
+            f"{shown(schema)}"
+        )
     if isinstance(what, Source):
         return what
     if not isinstance(what, (str, os.PathLike)):
@@ -85,6 +93,11 @@ def format_of(path: str) -> str:
         found = next((kind for kind in map(_by_ending, every.names()) if kind is not None), None)
         if found is None and not every.names() and not every.many:
             raise EddyError(f"there is no file {path}")
+        if found is None and not every.names():
+            raise EddyError(
+                f"{path}: its name does not say what it is, and there are no files in it that do: give format=, one of "
+                f"{', '.join(FORMATS)}"
+            )
     if found is None:
         raise EddyError(
             f"{path}: its name does not say what it is; end it with {', '.join(ENDINGS)}, or give format=, one of "

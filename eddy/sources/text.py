@@ -13,6 +13,7 @@ from eddy.shown import first_line
 from eddy.sources.clocks import as_texts, is_timestamp, timed
 from eddy.sources.inferring import Columns, Inferred, with_units
 from eddy.sources.inferring_json import inferred_json
+from eddy.sources.mistaken import is_open, refuse_separators
 from eddy.sources.utf8 import marked, with_header
 from eddy.sources.written import is_written, with_values
 
@@ -63,8 +64,10 @@ class Csv:
         sample = with_header(sample)
         try:
             table = with_units(self.table(sample, None, {}))
-            found = Columns(dict(zip(table.column_names, table.schema.types, strict=True)))
-            unsure = {one.name: pa.string() for one in table.schema if _is_unsure(one.type)}
+            refuse_separators(name, table.column_names, self.delimiter)
+            named = [one for one in table.schema if one.name]  # those of pandas have an index without a name
+            found = Columns({one.name: one.type for one in named})
+            unsure = {one.name: pa.string() for one in named if _is_unsure(one.type)}
             if unsure:
                 written = self.table(sample, None, unsure)
         except pa.ArrowException as error:
@@ -114,6 +117,9 @@ class CsvReader:
         return next((name for name in self.columns if name not in self.names), None)
 
     def read(self, block: bytes, lines: int) -> pa.RecordBatch | Exception:
+        last = block[block.rfind(b"\n", 0, -1) + 1 :]
+        if last.count(b'"') % 2 and is_open(last, self.format.delimiter.encode()):
+            return ValueError("a quote that does not end")
         if not self.local:
             try:
                 found = _one(self.format.table(block, self.names, self.columns), lines)

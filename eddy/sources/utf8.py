@@ -18,4 +18,4 @@ def text_lines(sample: bytes) -> bytes:
 def with_header(sample: bytes) -> bytes:
     """The same of lines whose first one has names: it stays, whatever it is."""
     header, end, rest = sample.partition(b"\n")
-    return marked(header) + end + text_lines(rest)
+    return marked(header) + end + (text_lines(rest) or marked(rest))
