@@ -1,13 +1,15 @@
 """What disorder costs: the same rows in order of time, and nearly so, through a reorder buffer.
 
-`python -m benchmarks.disorder` joins three streams, whose rows are pushed as they come, and prints for each side the
-events a second and how many times the processor time of sorted rows in an engine without lateness it takes: sorted rows
-with lateness, and rows that are up to 10, 100, 1,000 and 10,000 events out of place; then pushes of 64 rows.
+`python -m benchmarks.disorder` joins three streams, whose rows are pushed as they come: sorted rows without lateness,
+sorted rows with it, and rows that are up to 10, 100, 1,000 and 10,000 events out of place; in pushes of 4,096 and of 64
+rows. Of each side it prints the events a second, and the processor time as so many times that of sorted rows with
+lateness, which must be at most 1.5, and that of sorted rows without. `--write` writes this into docs/time.md.
 `--strings` gives every row a text besides. All sides take the same rows in turns (`benchmarks.ratio`).
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -15,12 +17,20 @@ from typing import Any
 import numpy as np
 
 import eddy
+from benchmarks.goals import ENGINE
+from benchmarks.pages import put
 from benchmarks.ratio import Race, table
+from benchmarks.stamp import load
 
 NAMES, KEYS, WINDOW = "ABC", 10_000, 30_000
 CHUNK, ROUNDS = 1 << 16, 24
 SPREADS = (0, 10, 100, 1_000, 10_000)
-PLAIN = "sorted, without lateness"
+PLAIN, SORTED = "sorted, without lateness", "sorted, lateness 100"
+SIZES, FEWER = (4096, 64), 6
+GOAL = 1.5
+"""Times what sorted rows take in the same engine, at most."""
+HEAD = ["rows", "million events/s", "time, of sorted rows", "goal", "of sorted rows without lateness"]
+MEASURES = (*ENGINE, "eddy/reorder", "benchmarks/disorder.py")
 
 
 def engine(lateness: int | None, strings: bool) -> eddy.Eddy:
@@ -62,7 +72,8 @@ def pushes(rows: Any, size: int, strings: bool) -> list[dict[str, Any]]:
     return made
 
 
-def measure(size: int, strings: bool, rounds: int = ROUNDS) -> list[tuple[str, float, float]]:
+def measure(size: int, strings: bool, rounds: int = ROUNDS) -> list[list[str]]:
+    """A line of the table for each side."""
     sides = {PLAIN: (None, 0)} | {
         f"{f'up to {spread:,} out of place' if spread else 'sorted'}, lateness {max(spread, 100):,}": (
             max(spread, 100),
@@ -84,21 +95,43 @@ def measure(size: int, strings: bool, rounds: int = ROUNDS) -> list[tuple[str, f
     race.warm(3)
     race.run(rounds)
     timings = race.timings(CHUNK)
-    return [(name, timings.rate(name), 1 / timings.ratio(name, PLAIN)) for name in sides]
+    return [
+        [
+            name,
+            f"{timings.rate(name):.2f}",
+            "" if name == PLAIN else f"{1 / timings.ratio(name, SORTED):.2f}",
+            f"{GOAL}" if name not in (PLAIN, SORTED) else "",
+            f"{1 / timings.ratio(name, PLAIN):.2f}",
+        ]
+        for name in sides
+    ]
 
 
-def main() -> None:
-    strings = "--strings" in sys.argv
-    for size in (4096, 64):
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.disorder", description=__doc__)
+    parser.add_argument("--strings", action="store_true", help="a text in every row")
+    parser.add_argument("--quick", action="store_true", help="two rounds, to see that it works")
+    parser.add_argument(
+        "--write", action="store_true", help="keep the tables, and write them into docs/time.md"
+    )
+    given = parser.parse_args()
+    before, page = load(), []
+    for size in SIZES:
+        rounds = 2 if given.quick else ROUNDS if size > 64 else FEWER
+        lines = measure(size, given.strings, rounds)
         print(f"pushes of {size:,} events")
-        print(
-            table(
-                ("rows", "million events/s", "time, times"),
-                measure(size, strings, ROUNDS if size > 64 else 6),
-            )
-        )
+        print(table(HEAD, lines), flush=True)
         print()
+        page += ["", f"In pushes of {size:,} events:", "", *markdown(lines)]
+    if given.write:
+        put("time.md", "disorder", "disorder", page[1:], MEASURES, before)
+    return 0
+
+
+def markdown(lines: list[list[str]]) -> list[str]:
+    """A table of the docs."""
+    return [f"| {' | '.join(line)} |" for line in (HEAD, ["---"] + ["---:"] * (len(HEAD) - 1), *lines)]
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
