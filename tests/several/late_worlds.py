@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import eddy
-from tests.several.worlds import TECHNIQUES, WORDS, columns, made, records, statement
+from tests.several.statements import WORDS, made, statement
+from tests.several.worlds import TECHNIQUES, columns, records
 
 
 def check(pick, steps=12):
