@@ -183,7 +183,7 @@ REFUSED: list[tuple[str, str]] = [
     ("REGEXP_LIKE(A.s, '(')", "is no regular expression"),
     ("REGEXP_EXTRACT(A.s, 'b', 1)", "the number of a group, at most 0 here"),
     ("UPPER(A.i)", r"UPPER takes a string, but A.i is int64: write CAST\(A.i AS VARCHAR\)"),
-    ("A.s || A.i", r"write CAST\(A.i AS VARCHAR\)"),
+    ("TRIM(A.i)", r"write CAST\(A.i AS VARCHAR\)"),
     ("SQRT(A.s)", r"SQRT takes a number, but A.s is string: write CAST\(A.s AS DOUBLE\)"),
     ("ROUND(A.i, -1)", r"write ROUND\(CAST\(A.i AS DOUBLE\), -1\)"),
     ("COALESCE(A.i, A.s)", "COALESCE has values of different types, int64 and string"),

@@ -221,8 +221,8 @@ def test_wide_decimals_by_cast(rows, connection):
 @pytest.mark.parametrize(
     "text, message",
     [
-        ("A.w > 1", r"or write CAST\(A\.w AS DECIMAL\(18, 2\)\)"),
-        ("SUM(A.w)", r"CAST it to DECIMAL\(18, 2\)"),
+        ("A.w > 1", r"or write CAST\(A\.w AS DECIMAL\(18, 5\)\)"),
+        ("SUM(A.w)", r"CAST it to DECIMAL\(18, 5\)"),
         ("SQRT(A.p)", r"write CAST\(A\.p AS DOUBLE\)"),
         ("ROUND(A.p, -1)", "ROUND of a decimal takes no negative digits"),
     ],
