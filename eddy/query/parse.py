@@ -16,6 +16,7 @@ from sqlglot import exp
 
 from eddy.errors import QueryError
 from eddy.query import typing_rules
+from eddy.query.aliases import called
 from eddy.query.beside import date_literal, decimal_literal, time_literal, uuid_literal
 from eddy.query.calls import call, refusal
 from eddy.query.casts import Cast, named
@@ -180,6 +181,10 @@ def _column(node: exp.Column, scope: Scope) -> Expression:
         raise QueryError(f"{node.sql()} is not a column: write stream.column")
     if node.name.startswith(("$", "@")) and not node.this.args.get("quoted"):
         raise QueryError(f"{node.name} is not supported: {INSTEAD['PARAMETER']}")
+    if node.table and node.table not in (*scope.streams, *scope.subtracted):
+        other = called(node, scope.streams)
+        if other:
+            raise QueryError(f"unknown stream {node.table}: {other}")
     return scope.column(node.table or None, node.name)
 
 
