@@ -10,6 +10,7 @@ from benchmarks.papers.figure import Chart, Claim, Figure, Row, chosen
 from benchmarks.papers.thesis_pieces import (
     ALIKE,
     MEASURED,
+    MORE_LOOKS,
     PERIODS,
     STREAMS,
     WINDOWS,
@@ -40,8 +41,8 @@ MORE_TO_GAIN = (
 )
 FEW_LOOKS = (
     "POP' and CARD may spend 1.5 % of the time, and 1,000 events are joined in about 0.2 ms: in six runs of up to 6 M"
-    " events they looked 3 to 26 times and changed orders 2 to 5 times, while ranges changed every 100,000 tuples. That"
-    " more looks would save more was not tried"
+    " events they looked 3 to 26 times and changed orders 2 to 5 times, while ranges changed every 100,000 tuples. What"
+    " more looks save stands in the last line of Table 6.5"
 )
 ALLOWED = (
     "POP' and CARD may spend 1.5 % of the time, and spend more of it where ranges keep changing than on Uni-Set, where"
@@ -97,6 +98,7 @@ def _saved(x: str, points: Sequence[Row], y: str = TOTAL_SAVED, title: str = "",
 def _periods(number: str, name: str, points: Sequence[Row], claims: Sequence[Claim]) -> Figure:
     """Tables 6.4 and 6.5."""
     pieces = [uniform(name, k, period=period) for k in STREAMS for period in PERIODS]
+    pieces += [MORE_LOOKS] if name == PUNI_SET else []
     charts = [
         _saved("streams", points, y, f"period {period}", period=period)
         for y in (TUPLES_SAVED, TOTAL_SAVED)
@@ -190,6 +192,12 @@ TABLES = (
             Claim("Re-optimisation takes 1.0 points at the most", said.little_overhead(1.0), ALLOWED),
             TAKES_MORE,
             NOT_AS_PRINTED,
+            Claim(
+                "Goal of ours: looks of 5 % of the time save more than those of 1.5 %, and half of what can be saved",
+                said.pays_to_look_more,
+                why="More looks save more, but little: ranges change every 100,000 tuples, and a look that follows soon"
+                " enough costs as much as it saves with so few streams",
+            ),
         ],
     ),
     _windows(

@@ -15,9 +15,13 @@ from benchmarks.papers.thesis_runs import (
     BASE,
     BEST,
     CARD,
+    CARD_LOOKING,
     CARD_PRINTED,
     DECIDING,
+    FEW,
+    MANY,
     POP,
+    POP_LOOKING,
     POP_PRINTED,
     TOTAL,
     TOTAL_SAVED,
@@ -84,6 +88,20 @@ def saves_up_to(most: float) -> Judge:
         return Verdict(near, text + unfinished(rows))
 
     return judge
+
+
+def pays_to_look_more(rows: Sequence[Row]) -> Verdict | None:
+    """Whether both save more where looks may take more time, and at least half of what the best orders do."""
+    rows = told(chosen(rows, run="more looks"))
+    if not rows:
+        return None
+    best, parts, better = max(of(rows, BEST)), [], True
+    for names in (POP_LOOKING, CARD_LOOKING):
+        few, many = (max(of(rows, names[share])) for share in (FEW, MANY))
+        parts.append(f"{names[MANY]} saves {many:.1f} % and of {100 * FEW:g} % {few:.1f} %")
+        better &= many > few and many >= best / 2
+    text = f"{'; '.join(parts)}; the best orders from the start on save {best:.1f} %"
+    return Verdict(better, text + unfinished(rows))
 
 
 def saves_above(least: float, window: int) -> Judge:

@@ -31,6 +31,18 @@ from policies.optimizer.plans import show
 
 BASE, POP, CARD, BEST = "BASE", "POP'", "CARD", "best orders"
 WORST, POP_PRINTED, CARD_PRINTED = "worst orders", "POP' as printed", "CARD as printed"
+FEW, MANY = 0.015, 0.05
+"""Of all time, what looks may take: as usual, and where more of them are tried."""
+POP_LOOKING, CARD_LOOKING = (
+    {share: f"{name}, looks of {100 * share:g} %" for share in (FEW, MANY)} for name in (POP, CARD)
+)
+
+
+def _looking(policy: type[Pop] | type[Card], share: float, every: int) -> Routing:
+    """A policy whose looks may take this share of all time."""
+    return policy(every=every, overhead=share)
+
+
 POLICIES: Mapping[str, Callable[[int], Routing]] = {
     BASE: lambda every: Fixed(),
     POP: lambda every: Pop(every=every),
@@ -43,9 +55,13 @@ POLICIES: Mapping[str, Callable[[int], Routing]] = {
     CARD_PRINTED: lambda every: Card(
         every=every, overhead=math.inf, gain=0.0, margin=0.0, absent="supersets", literal=True
     ),
+    **{name: partial(_looking, Pop, share) for share, name in POP_LOOKING.items()},
+    **{name: partial(_looking, Card, share) for share, name in CARD_LOOKING.items()},
 }
 SIDES = (BASE, POP, CARD, BEST)
 PRINTED = (BASE, POP_PRINTED, CARD_PRINTED)
+LOOKING = (BASE, *POP_LOOKING.values(), *CARD_LOOKING.values(), BEST)
+RUNS = {PRINTED: "as printed", LOOKING: "more looks"}
 TURN = 8
 """Slices that a side takes before the next one does: what one has in the caches the next has not."""
 
@@ -216,7 +232,7 @@ def compare(
         chance = by_chance(data())
         plans = {name: best_orders(data) if name == BEST else chance for name in sides}
         draws.append(race(number, data, plans, size.tuples, period * UNIT, size.bound))
-    run = "as printed" if sides is PRINTED else "ours"
+    run = RUNS.get(tuple(sides), "ours")
     return rows(_where(set_name, streams, window, period, skew, run), draws)
 
 
