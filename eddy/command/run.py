@@ -58,6 +58,11 @@ class Asked:
         paths = _pairs(every, "a source", "clicks=clicks.parquet")
         if not paths:
             raise Wrong("give a source for each stream, such as clicks=clicks.parquet")
+        reads_stdin = [name for name, path in paths.items() if path == "-"]
+        if len(reads_stdin) > 1:
+            raise Wrong(
+                f"standard input can be read once, and {' and '.join(reads_stdin)} are to be read from it"
+            )
         times = _pairs(self.times, "--time", "clicks=when")
         formats = _pairs(self.reads, "--read", "clicks=csv")
         schemas = schemas_of(self.schemas)

@@ -27,7 +27,10 @@ def schemas_of(given: Sequence[str]) -> dict[str, Any]:
 
 
 def _of_several(path: str) -> Mapping[str, Any]:
-    read = _json(path)
+    written = path.lstrip().startswith("{")
+    read = _object(path) if written else _json(path)
+    if written and isinstance(read, dict) and read and all(isinstance(of, str) for of in read.values()):
+        raise EddyError(f"--schema names no stream: write it before the columns, as in clicks='{path}'")
     if not isinstance(read, dict) or not all(isinstance(of, dict) for of in read.values()):
         raise EddyError(f'the schema {path} is not of the form {{"clicks": {{"ts": "timestamp"}}}}')
     return read

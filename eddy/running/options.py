@@ -117,7 +117,7 @@ def checked(
 def seconds(what: str, value: Any) -> float:
     """A length of time by the clock: a duration, or a number of seconds."""
     try:
-        text = isinstance(value, str) and not _NUMBER.fullmatch(value)
+        text = isinstance(value, str) and not (what == "every" and _NUMBER.fullmatch(value))
         found = nanoseconds(value) / 1e9 if text else float(value)
     except (QueryError, TypeError, ValueError):
         found = -1.0

@@ -156,3 +156,15 @@ def test_one_result_is_one_result(place, capfd):
     assert "1 result of" in capfd.readouterr().err
     assert main(["run", "SELECT A.kk FROM A [ROWS 1]", "A=A.csv"]) == 2
     assert "There are ts, k" in capfd.readouterr().err
+
+
+def test_options_that_make_no_sense_say_so(place, capfd):
+    """Columns without a stream, two streams from standard input, and lengths of time as numbers."""
+    assert main(["check", QUERY, "A=A.csv", "--schema", '{"ts": "int64"}']) == 2
+    assert """as in clicks='{"ts": "int64"}'""" in capfd.readouterr().err
+    assert main(["check", QUERY, "A=A.csv", "--schema", '{"A": {"ts": "int64", "k": "int64"}}']) == 0
+    with pytest.raises(SystemExit):
+        main(["check", QUERY, "A=-", "B=-"])
+    assert "standard input can be read once, and A and B are to be read from it" in capfd.readouterr().err
+    assert main(["run", QUERY, "A=A.csv", "--every", "5"]) == 0
+    assert main(["run", QUERY, "A=A.csv", "--latency", "50"]) == 2
