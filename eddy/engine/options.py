@@ -10,7 +10,7 @@ from typing import Any
 from eddy.checks import bytes_of, choice, flag, seed_number, whole
 from eddy.errors import EddyError
 from eddy.migration.migrations import check_technique
-from eddy.query.attachment import AntiJoin
+from eddy.query.finality import never_final
 from eddy.query.query import Query
 from eddy.reorder.disorder import disorder_of
 from eddy.state import Options
@@ -68,17 +68,13 @@ def checked(query: Any, plan: Any = None, **given: Any) -> Options:
 
 def check_attachments(query: Query, retractions: bool) -> None:
     """Refuse final results of rows that a composite may still match when it has ended without a partner."""
-    late = None
-    for one in query.attachments:
-        if late is not None and one.join.keeps_right and not (retractions or query.signed):
-            raise EddyError(
-                f"{one} behind {late} cannot be final: what ends without a partner there may still match rows of "
-                f"{one.stream} that were given with NULLs. Write EMIT CHANGES, give retractions=True, or put {one} "
-                "first"
-            )
-        join = one.join
-        if join.keeps_right or (not join.nearest and (join.keeps_left or isinstance(join, AntiJoin))):
-            late = late or one
+    pair = None if retractions or query.signed else never_final(query.attachments)
+    if pair is not None:
+        one, late = pair
+        raise EddyError(
+            f"{one} behind {late} cannot be final: what ends without a partner there may still match rows of "
+            f"{one.stream} that were given with NULLs. Write EMIT CHANGES, give retractions=True, or put {one} first"
+        )
 
 
 def given(name: str, else_do: str) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from attrs import define, field, frozen
 from sqlglot import exp
@@ -92,7 +92,7 @@ def asked_about(where: exp.Expr | None) -> tuple[list[exp.Expr], list[Asked]]:
     """The conditions that AND joins: those of columns, and those that ask about other streams."""
     plain: list[exp.Expr] = []
     asked: list[Asked] = []
-    for part in [] if where is None else parts_of(where):
+    for part in [] if where is None else _conjuncts(where):
         node, negated = part.unnest(), False
         while isinstance(node, exp.Not):
             node, negated = node.this.unnest(), not negated
@@ -109,6 +109,11 @@ def asked_about(where: exp.Expr | None) -> tuple[list[exp.Expr], list[Asked]]:
         with at(part):
             asked.append(_asked(node, query.unnest(), negated))
     return plain, asked
+
+
+def _conjuncts(where: exp.Expr) -> Iterator[exp.Expr]:
+    for part in parts_of(where):
+        yield from _conjuncts(part.unnest()) if isinstance(part.unnest(), exp.And) else (part,)
 
 
 def _asked(node: exp.Expr, query: exp.Expr, negated: bool) -> Asked:
@@ -161,6 +166,8 @@ class Attaching:
     after: list[Expression] = field(factory=list)
     only: dict[str, list[Expression]] = field(factory=dict)
     """What is said of the rows of one stream, and not of results."""
+    read: set[str] = field(factory=set)
+    """The streams that conditions of attachments read."""
 
     @property
     def hidden(self) -> list[str]:
@@ -183,11 +190,12 @@ class Attaching:
                     node, QueryError(f"{kind} JOIN has nothing on its left: write the first stream before it")
                 )
             self.attach.append(made(stream, tuple(on)))
+            self.read |= reads
         elif self.attach and (self.keeps_right or reads & attached):
             self.attach.append(InnerJoin(stream, tuple(on)))
         else:
             self.core.append(stream)
-            self.where += on
+            self.where += [part for part in on if part != Literal(True, BOOL)]
 
     def filter(self, node: exp.Expr) -> None:
         """A condition of WHERE, which holds for what has gone through all joins.
@@ -249,7 +257,7 @@ class Attaching:
     def connect(self) -> None:
         """Streams behind commas that WHERE connects with attached ones only are attached, too."""
         attached = {join.stream for join in self.attach}
-        for stream in self.core[1:]:
+        for stream in [stream for stream in self.core[1:] if stream not in self.read]:
             links = [part for part in self.where if stream in part.streams]
             behind = [part for part in links if part.streams & attached]
             if behind and len(behind) == len([part for part in links if len(part.streams) > 1]):

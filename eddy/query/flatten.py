@@ -13,12 +13,14 @@ from attrs import define, field
 from sqlglot import exp
 
 from eddy.errors import QueryError
+from eddy.query.lines import Line
 from eddy.query.merging import Entry, entries, names_of_star, put_as_on
 from eddy.query.names import nearest
 from eddy.query.outputs import is_everything, written
 from eddy.query.own_calls import has_aggregate
 from eddy.query.place import about, at, in_place_of
 from eddy.query.sides import Item, Part, Sides, check_strict
+from eddy.query.steps import Group, Link, joins_of, needs_line
 
 Columns = Callable[[str], Sequence[str]]
 """The columns of a stream, by the name of its schema."""
@@ -40,10 +42,11 @@ _BOTH = {"union": "push the rows of both to one stream"}
 
 
 def flattened(select: exp.Select, columns: Columns) -> exp.Select:
-    """The same query over streams alone; itself if it is."""
-    tables = [select.args["from_"].this, *(join.this for join in select.args.get("joins") or ())]
+    """The same query over streams alone, in one line; itself if it is."""
+    joins = select.args.get("joins") or ()
+    tables = [select.args["from_"].this, *(join.this for join in joins)]
     plain = all(isinstance(table, exp.Table) and not table.args.get("joins") for table in tables)
-    if plain and not select.args.get("with_") and not any(map(_is_turned, select.args.get("joins") or ())):
+    if plain and not select.args.get("with_") and not any(map(_is_turned, joins)) and not needs_line(joins):
         return select
     return _Flat(columns).of(select.copy(), {})
 
@@ -73,20 +76,18 @@ class _Flat:
         items += [(join.this, join) for join in select.args.get("joins") or ()]
         tables, where, found = self._group(items, ctes, parts)
         if any(part.derived for part in parts) or any(entry.merged for entry in found):
-            own = [join for _, join in tables if join is not None and id(join) in self.sides.numbers]
+            own = [join for join in joins_of(tables) if id(join) in self.sides.numbers]
             self._rename(select, parts, found, own)
         self.sides.say()
         for condition in where:
             select.where(condition, copy=False)
-        select.set("from_", exp.From(this=tables[0][0]))
+        line = Line(self.owner).of(tables)
+        select.set("from_", exp.From(this=line[0][0]))
         joins = []
-        for stream, join in tables[1:]:
+        for stream, join in line[1:]:
             join = exp.Join() if join is None else join
             join.set("this", stream)
             joins.append(join)
-        first = tables[0][1]
-        if first is not None and first.args.get("on") is not None:
-            select.where(first.args["on"], copy=False)
         select.set("joins", joins)
         return select
 
@@ -95,15 +96,15 @@ class _Flat:
         items: Sequence[tuple[exp.Expr, exp.Join | None]],
         ctes: Mapping[str, exp.Expr],
         parts: list[Part],
-    ) -> tuple[list[tuple[exp.Table, exp.Join | None]], list[exp.Expr], list[Entry]]:
-        """Items of FROM, or of a join in parentheses: the streams with their joins, what is true of all of them, and
-        their columns."""
+    ) -> tuple[list[Link], list[exp.Expr], list[Entry]]:
+        """Items of FROM, or of a join in parentheses, with their joins, what is true of all of them, and their
+        columns."""
         found: list[Item] = []
         sides: list[list[Entry]] = []
         for table, join in items:
             item = Item(join, [], [], [])
             with at(table):
-                within = self._add(table, join, ctes, item.parts, item.tables, item.conditions)
+                within = self._add(table, join, ctes, item.parts, item.links, item.conditions)
             sides.append(entries(item) if within is None else within)
             found.append(item)
             parts += item.parts
@@ -117,12 +118,12 @@ class _Flat:
         join: exp.Join | None,
         ctes: Mapping[str, exp.Expr],
         parts: list[Part],
-        tables: list[tuple[exp.Table, exp.Join | None]],
+        tables: list[Link],
         where: list[exp.Expr],
     ) -> list[Entry]:
-        """A join in parentheses, whose first stream is joined with what stands before; its columns."""
+        """A join in parentheses; its columns."""
         own, conditions, found = self._group(group, ctes, parts)
-        tables += [(own[0][0], join), *own[1:]]
+        tables.append((Group(own) if len(own) > 1 else own[0][0], join))
         where += conditions
         return found
 
@@ -132,7 +133,7 @@ class _Flat:
         join: exp.Join | None,
         ctes: Mapping[str, exp.Expr],
         parts: list[Part],
-        tables: list[tuple[exp.Table, exp.Join | None]],
+        tables: list[Link],
         where: list[exp.Expr],
     ) -> list[Entry] | None:
         """One item of FROM: a stream, a join in parentheses, or a subquery; of a join its columns."""
@@ -171,6 +172,10 @@ class _Flat:
                 raise QueryError(f"a join in parentheses has no name of its own: leave AS {table.alias} out")
             group = [(inner, None), *((nested.this, nested) for nested in joins)]
             return self._nested(group, join, ctes, parts, tables, where)
+        beside = table.args.pop("joins", None)
+        if beside:  # ((SELECT ...) AS q JOIN ...)
+            group = [(table, None), *((nested.this, nested) for nested in beside)]
+            return self._nested(group, join, ctes, parts, tables, where)
         if not isinstance(inner, exp.Select):
             raise QueryError(
                 f"{inner.key.upper()} in FROM is not supported: a subquery filters, projects or joins streams; "
@@ -186,7 +191,7 @@ class _Flat:
         join: exp.Join | None,
         ctes: Mapping[str, exp.Expr],
         parts: list[Part],
-        tables: list[tuple[exp.Table, exp.Join | None]],
+        tables: list[Link],
         where: list[exp.Expr],
     ) -> None:
         name = table.alias
@@ -229,7 +234,9 @@ class _Flat:
         parts.append(Part(name, shown, True))
         if flat.args.get("where"):
             where.append(flat.args["where"].this)
-        tables += [(flat.args["from_"].this, join), *((j.this, j) for j in flat.args.get("joins") or ())]
+        first: Link = (flat.args["from_"].this, None)
+        own = [first, *((inside.this, inside) for inside in flat.args.get("joins") or ())]
+        tables.append((Group(own) if len(own) > 1 else first[0], join))
 
     def outputs(self, select: exp.Select) -> dict[str, exp.Expr]:
         """What a statement shows, by name: a column by its own, without its stream."""
@@ -261,18 +268,21 @@ class _Flat:
 
     def qualified(self, node: exp.Expr) -> exp.Expr:
         """The same with a stream for each column."""
-        owners: dict[str, list[str]] = {}
-        for name, table in self.streams.items():
-            for column in self.columns(table.name):
-                owners.setdefault(column, []).append(name)
 
         def qualify(part: exp.Expr) -> exp.Expr:
-            own = isinstance(part, exp.Column) and not part.table and len(owners.get(part.name, ())) == 1
-            if own and not _is_asked(part, self.columns):
-                return in_place_of(exp.column(part.name, owners[part.name][0], quoted=True), part)
-            return part
+            if not isinstance(part, exp.Column) or part.table or _is_asked(part, self.columns):
+                return part
+            owner = self.owner(part)
+            return in_place_of(exp.column(part.name, owner, quoted=True), part) if owner else part
 
         return node.copy().transform(qualify)
+
+    def owner(self, column: exp.Column) -> str:
+        """The stream of a column; nothing if it may be one of several."""
+        if column.table:
+            return column.table
+        found = [name for name, table in self.streams.items() if column.name in self.columns(table.name)]
+        return found[0] if len(found) == 1 else ""
 
     def _rename(
         self, select: exp.Select, parts: Sequence[Part], columns: Sequence[Entry], joins: Sequence[exp.Join]

@@ -16,6 +16,7 @@ from eddy.query.attaching import kind_of
 from eddy.query.names import nearest
 from eddy.query.place import at
 from eddy.query.sides import Item, Part
+from eddy.query.steps import is_comma
 
 
 @frozen(eq=False)
@@ -50,10 +51,10 @@ def put_as_on(items: Sequence[Item], sides: Iterable[list[Entry]]) -> list[Entry
     left: list[Entry] = []
     for item, right in zip(items, sides, strict=True):
         join = item.join
-        if join is None or _is_comma(join):
+        if join is None or is_comma(join):
             done, left = done + left, right
             continue
-        with at(item.tables[0][0]):
+        with at(item.first):
             names = _names(join, left, right)
             both = list(_merged(names, item, left, right))
         if kind_of(join).endswith(("SEMI", "ANTI")):
@@ -71,10 +72,6 @@ def names_of_star(found: Sequence[Entry]) -> Iterator[tuple[str, Entry]]:
         if entry.shown:
             part, column = entry.of[0]
             yield column if merged.count(column) == 1 and entry.merged else f"{part.name}.{column}", entry
-
-
-def _is_comma(join: exp.Join) -> bool:
-    return not any(join.args.get(clause) for clause in ("on", "using", "method", "side", "kind"))
 
 
 def _names(join: exp.Join, left: Sequence[Entry], right: Sequence[Entry]) -> list[str]:

@@ -1,8 +1,7 @@
 """What subqueries and joins in parentheses may say beside outer, semi and anti joins, and where it is said then.
 
 `A LEFT JOIN (SELECT * FROM B WHERE p) AS q ON c` is `A LEFT JOIN B ON c AND p`: what a subquery rules out is nobody's
-partner, and takes no row of the other side away. A join in parentheses stands first, since an attachment has one
-stream: `A LEFT JOIN (B JOIN C ON p) ON c` is `B JOIN C ON p RIGHT JOIN A ON c`. What cannot be put so is refused.
+partner, and takes no row of the other side away. What cannot be put so is refused. (`lines` puts them in one line.)
 """
 
 from __future__ import annotations
@@ -14,13 +13,11 @@ from sqlglot import exp
 
 from eddy.errors import QueryError
 from eddy.query.attaching import KINDS, kind_of
-from eddy.query.attachment import Attach, FullJoin, LeftJoin, RightJoin
-from eddy.query.parse import parts_of
-from eddy.query.place import about
+from eddy.query.attachment import Attach, FullJoin
+from eddy.query.steps import Group, Link, conjuncts_of, leaves, name_of, steady
 
 ONLY = "only"
 """Of a stream's node: which rows of it take part."""
-_TURNED = {"LEFT": "RIGHT", "RIGHT": "LEFT", "FULL": "FULL"}
 _STRICT = exp.Column, exp.Paren, exp.Neg, exp.Add, exp.Sub, exp.Mul, exp.Cast, exp.Upper, exp.Lower, exp.Abs
 """What is NULL where a column that it reads is."""
 
@@ -39,10 +36,11 @@ class Part:
 
 @define(eq=False)
 class Item:
-    """An item of FROM as streams: those of a join in parentheses or of a subquery, each with its join."""
+    """An item of FROM: a stream, or a join in parentheses or of a subquery."""
 
     join: exp.Join | None
-    tables: list[tuple[exp.Table, exp.Join | None]]
+    links: list[Link]
+    """What it is, with the join."""
     conditions: list[exp.Expr]
     """What is true of its rows."""
     parts: list[Part]
@@ -51,6 +49,16 @@ class Item:
     def kind(self) -> type[Attach] | None:
         """How it is joined with what stands before it; None: by an inner join, or it is the first."""
         return KINDS.get(kind_of(self.join))
+
+    @property
+    def source(self) -> exp.Table | Group:
+        """The stream, or several of them."""
+        return self.links[0][0]
+
+    @property
+    def first(self) -> exp.Table:
+        """The first stream of it, where errors about it are."""
+        return next(leaves(self.source))
 
     @property
     def name(self) -> str:
@@ -67,18 +75,16 @@ class Sides:
     _said: list[tuple[exp.Join | None, list[exp.Expr]]] = field(factory=list)
     """What joins are to test besides what they say."""
 
-    def settled(self, items: list[Item]) -> tuple[list[tuple[exp.Table, exp.Join | None]], list[exp.Expr]]:
-        """The streams of these items with their joins, and what WHERE is to say of all of them."""
-        items = _turned(items)
+    def settled(self, items: list[Item]) -> tuple[list[Link], list[exp.Expr]]:
+        """These items with their joins, and what WHERE is to say of all of them."""
         where: list[exp.Expr] = []
         for place, item in enumerate(items):
-            _check(item, place)
             where += self._placed(item, items[place + 1 :], place)
         for place, item in enumerate(items):
             if item.join is not None:
                 self.numbers[id(item.join)] = len(self.numbers)
             self._note_nulls(item, items[:place])
-        return [table for item in items for table in item.tables], where
+        return [link for item in items for link in item.links], where
 
     def is_nulled(self, part: Part, join: exp.Join | None) -> bool:
         """Whether there may be NULL in the place of an item's rows where a join reads them; None: behind all joins."""
@@ -117,19 +123,22 @@ class Sides:
         return []
 
     def _kept_apart(self, item: Item) -> Iterator[exp.Expr]:
-        """Say what is true of an item's rows with its streams, as long as inner joins alone are in it; the rest."""
-        tables = {table.alias or table.name: table for table, _ in item.tables}
-        inner = all(kind_of(join) not in KINDS for _, join in item.tables[1:])
-        for part in [part for condition in item.conditions for part in parts_of(condition)]:
+        """Say what is true of an item's rows with its streams, as long as no outer join gives them; the rest."""
+        tables = {name_of(table): table for table in steady(item.source)}
+        links = item.source.links if isinstance(item.source, Group) else item.links
+        inner = all(kind_of(join) not in KINDS for _, join in links)
+        for part in [part for condition in item.conditions for part in conjuncts_of(condition)]:
             read = {column.table for column in part.find_all(exp.Column)}
-            if not inner or part.find(exp.Select) or not read <= tables.keys():
+            if part.find(exp.Select) or not read <= tables.keys() or not tables:
                 yield part
             elif len(read) < 2:
-                table = tables[min(read, default=item.tables[0][0].alias or item.tables[0][0].name)]
+                table = tables[min(read, default=next(iter(tables)))]
                 own = [] if table.args.get(ONLY) is None else [table.args[ONLY]]
                 table.set(ONLY, exp.and_(*own, part))
+            elif inner:
+                self._said.append((links[-1][1], [part]))
             else:
-                self._said.append((item.tables[-1][1], [part]))
+                yield part
 
     def _note_nulls(self, item: Item, before: Sequence[Item]) -> None:
         kind, number = item.kind, self.numbers.get(id(item.join), 0)
@@ -158,57 +167,3 @@ def _not_strict(node: exp.Expr) -> Iterator[bool]:
         for child in node.iter_expressions():
             if not isinstance(child, (exp.Literal, exp.DataType)):
                 yield from _not_strict(child)
-
-
-def _turned(items: list[Item]) -> list[Item]:
-    """A join in parentheses behind one stream and LEFT, RIGHT or FULL JOIN stands before that stream."""
-    if len(items) < 2 or len(items[0].tables) > 1 or len(items[1].tables) < 2:
-        return items
-    first, second = items[:2]
-    if second.join is None or second.kind not in (LeftJoin, RightJoin, FullJoin):
-        return items
-    join = second.join.copy()
-    join.set("side", _TURNED[second.join.side or "FULL"])
-    second.tables[0] = (second.tables[0][0], None)
-    turned = Item(join, [(first.tables[0][0], join)], first.conditions, first.parts)
-    return [Item(None, second.tables, second.conditions, second.parts), turned, *items[2:]]
-
-
-def _check(item: Item, place: int) -> None:
-    """Refuse joins on the right of a join that cannot stand one behind the other."""
-    kinds = [KINDS.get(kind_of(join)) for _, join in item.tables[1:]]
-    if not place or not kinds:
-        return
-    assert item.join is not None
-    text = (kind_of(item.join) + " JOIN").strip()
-    if item.kind in (LeftJoin, RightJoin, FullJoin):
-        raise QueryError(
-            f"{text} has a join on its right, and more than one stream on its left: run that join in an engine of its "
-            "own, and push its results as a stream; behind a single stream A it is FROM B JOIN C ON ... RIGHT JOIN A "
-            "ON ..."
-        )
-    if item.kind is not None:
-        raise QueryError(
-            f"{text} takes one stream on its right, not a join: run that in an engine of its own, and push its results "
-            "as a stream"
-        )
-    kept = next((kind for kind in kinds if kind is not None and kind.keeps_right), None)
-    if kept is not None:
-        raise QueryError(
-            f"a join in parentheses behind another with {kept.text} in it cannot be put in one line: write it first"
-        )
-    on = item.join.args.get("on")
-    late = {
-        table.alias or table.name
-        for (table, _), kind in zip(item.tables[1:], kinds, strict=True)
-        if kind is not None
-    }
-    read = {column.table for column in on.find_all(exp.Column)} if on is not None else set()
-    if late & read:
-        raise about(
-            on,
-            QueryError(
-                f"this condition reads {min(late & read)}, which an outer join in parentheses gives: write it behind "
-                "that join, in WHERE"
-            ),
-        )

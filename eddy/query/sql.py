@@ -22,6 +22,7 @@ from eddy.query.aggregates import OwnKind, own_by_name
 from eddy.query.attaching import KINDS, Attaching, asked_about, kind_of
 from eddy.query.brackets import check_time, windows_of
 from eddy.query.expressions import Expression
+from eddy.query.finality import refuse_never_final
 from eddy.query.flatten import flattened
 from eddy.query.letter_case import settle_case
 from eddy.query.logic import conjuncts
@@ -115,15 +116,19 @@ def sql(
     the groups.
     """
     with own_known(functions_by_name(functions), own_by_name(aggregates)):
-        return Query(**arguments(text, like(tables, schemas), cross))
+        parts, sources = _read(text, like(tables, schemas), cross)
+        query = Query(**parts)
+        refuse_never_final(query, {source.name: source.join for source in sources})
+        return query
 
 
-def arguments(
-    text: str,
-    schemas: Mapping[str, object],
-    cross: bool,
-) -> dict[str, Any]:
+def arguments(text: str, schemas: Mapping[str, object], cross: bool) -> dict[str, Any]:
     """What the text says, as the arguments of `Query`."""
+    return _read(text, schemas, cross)[0]
+
+
+def _read(text: str, schemas: Mapping[str, object], cross: bool) -> tuple[dict[str, Any], list[_Source]]:
+    """The same, and the streams of FROM."""
     if not isinstance(schemas, Mapping):
         raise QueryError(f"schemas must be a dict of streams and their columns, not {shown(schemas)}")
     plain, brackets, excepts, changes = _lift(text)
@@ -174,7 +179,7 @@ def arguments(
         parts = {"where": where, "minus": minus}
     outputs = selected(select, scope)
     outputs |= cut(select, scope)
-    return {"streams": streams, "cross": cross, "changes": changes, **parts, **outputs}
+    return {"streams": streams, "cross": cross, "changes": changes, **parts, **outputs}, sources
 
 
 def _attached(sources: list[_Source], joins: Joined, conditions: list[exp.Expr]) -> Attaching:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from eddy.query.aggregates import AggregateOutput
@@ -57,13 +58,23 @@ def _group(expression: Expression) -> str:
 def _sources(query: Query) -> str:
     names = [query.base] if query.base else query.core.names
     if query.keeps_right and len(names) > 1:  # in WHERE it would rule out more
-        between = [part for part in query.predicates if len(part.streams) > 1]
-        between += [part for name in names for part in query.only.get(name, ())]
-        if between:
-            on = " AND ".join(part.within(2) for part in between)
-            return f"{' JOIN '.join(_window(query, name) for name in names)} ON {on}"
+        return _joined(query, names)
     comma = " CROSS JOIN " if query.cross else ", "
     return comma.join(_source(query, name) for name in names)
+
+
+def _joined(query: Query, names: Sequence[str]) -> str:
+    """The core, each predicate behind the last stream that it reads."""
+    parts = [part for part in query.predicates if len(part.streams) > 1]
+    parts += [part for name in names for part in query.only.get(name, ())]
+    if not parts:
+        return " CROSS JOIN ".join(_window(query, name) for name in names)
+    said: dict[str, list[str]] = {name: [] for name in names[1:]}
+    for part in parts:
+        last = max((names.index(name) for name in part.streams), default=0)
+        said[names[max(1, last)]].append(part.within(2))
+    joins = [f" JOIN {_window(query, name)} ON {' AND '.join(on) or 'TRUE'}" for name, on in said.items()]
+    return _window(query, names[0]) + "".join(joins)
 
 
 def _source(query: Query, name: str) -> str:

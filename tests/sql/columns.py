@@ -10,8 +10,13 @@ TYPES = {
     "str": pa.string(),
     "bool": pa.bool_(),
     "ts": pa.timestamp("us"),
+    "dec": pa.decimal128(8, 2),
+    "day": pa.date32(),
 }
-COLUMNS = {"i": "int", "j": "int", "f": "float", "s": "str", "t": "str", "flag": "bool", "at": "ts"}
+COLUMNS = {
+    **{"i": "int", "j": "int", "f": "float", "s": "str", "t": "str", "flag": "bool", "at": "ts"},
+    **{"m": "dec", "day": "day"},
+}
 KINDS = {kind: name for name, kind in TYPES.items()}
 SCHEMA = pa.schema([(name, TYPES[kind]) for name, kind in COLUMNS.items()])
 NATURAL = {

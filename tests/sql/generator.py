@@ -6,6 +6,7 @@ Only what both understand alike: no overflow, no NaN, and no values outside the 
 from __future__ import annotations
 
 import datetime
+import decimal
 import random
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -28,6 +29,8 @@ class Statement:
     """Whether an engine takes results back until all rows are there."""
     first: tuple[str, ...] = ()
     """Tables of which all rows come before those of others."""
+    chained: bool = False
+    """Whether it has joins that can be final in some orders alone, and some that are refused."""
 
 
 class Generator:
@@ -57,6 +60,8 @@ class Generator:
             "float": lambda: pick.randrange(-12, 20) / 4,
             "str": lambda: pick.choice(WORDS),
             "bool": lambda: pick.random() < 0.5,
+            "dec": lambda: decimal.Decimal(pick.randrange(-8, 12)) / 4,
+            "day": lambda: datetime.date(2024, 1, 1) + datetime.timedelta(days=pick.randrange(-3, 4)),
         }[kind]()
 
     @contextmanager
@@ -126,7 +131,7 @@ class Generator:
             return f"{of.before}{select} FROM {tables}{where}{behind}"
 
         other = text(of.duckdb, of.duckdb_conditions or of.conditions)
-        return Statement(text(of.text, of.conditions), other, tuple(of.fed), of.signed, of.first)
+        return Statement(text(of.text, of.conditions), other, tuple(of.fed), of.signed, of.first, of.chained)
 
     def aggregate(self) -> str:
         """An aggregate of an expression."""
@@ -138,6 +143,7 @@ class Generator:
             "SUM({int})",
             "SUM({float})",
             "AVG({int})",
+            "SUM({dec})",
         ]
         forms += [
             "MIN({any})",
@@ -207,6 +213,8 @@ class Generator:
             "str": lambda: f"'{pick.choice(WORDS)}'",
             "bool": lambda: pick.choice(["TRUE", "FALSE"]),
             "ts": lambda: f"TIMESTAMP '2024-0{pick.randrange(1, 9)}-1{pick.randrange(9)} 12:30:00'",
+            "dec": lambda: f"CAST({pick.randrange(-4, 9) / 4} AS DECIMAL(8, 2))",
+            "day": lambda: f"DATE '2024-01-0{pick.randrange(1, 4)}'",
         }[kind]()
 
     def _of(self, form: str, depth: int) -> str:
@@ -245,7 +253,7 @@ class Generator:
             "MOD({int}, 4)",
         ]
         forms += ["LENGTH({str})", "SIGN({float})", f"STRPOS({{str}}, '{pick.choice('abX')}')"]
-        forms += ["CAST({float} AS BIGINT)", "CAST({bool} AS BIGINT)", "({int} * 2)"]
+        forms += ["CAST(CAST({float} AS DOUBLE) AS BIGINT)", "CAST({bool} AS BIGINT)", "({int} * 2)"]
         step = pick.choice([step for step in STEPS if step != "week"])  # of which DuckDB counts whole ones
         forms += [f"EXTRACT({pick.choice(PARTS)} FROM {{ts}})"]
         forms += [f"DATE_DIFF('{step}', {{ts}}, {pick.choice(self.names)}.at)"]
@@ -285,7 +293,7 @@ class Generator:
     def _bool(self, kind: str, depth: int) -> str:
         pick = self.random
         op = pick.choice(["=", "<>", "<", "<=", ">", ">="])
-        of = pick.choice(["int", "float", "str", "ts"])
+        of = pick.choice(["int", "float", "str", "ts", "dec", "day"])
         forms = [f"({{{of}}} {op} {{{of}}})"] * 3
         forms += ["({bool} AND {bool})", "({bool} OR {bool})", "(NOT {bool})", f"({{{of}}} IS NULL)"]
         forms += [f"({{{of}}} IS NOT NULL)", "({int} BETWEEN {int} AND {int})", "({int} IN (1, 2, {int}))"]
@@ -297,6 +305,14 @@ class Generator:
         forms += ["STARTS_WITH({str}, 'a')", "CONTAINS({str}, 'b')", "REGEXP_MATCHES({str}, '^[a-b]+$')"]
         forms += ["({str} LIKE '50!%' ESCAPE '!')", "({bool} IS TRUE)"]
         return self._of(pick.choice(forms), depth)
+
+    def _dec(self, kind: str, depth: int) -> str:
+        return self._of(
+            self.random.choice(["({dec} + {dec})", "({dec} - {dec})", "-({dec})", "ABS({dec})"]), depth
+        )
+
+    def _day(self, kind: str, depth: int) -> str:
+        return self._of("CAST({ts} AS DATE)", depth)
 
     def _ts(self, kind: str, depth: int) -> str:
         pick = self.random

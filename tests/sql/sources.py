@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
+from tests.sql.chains import asked, chain, on
 from tests.sql.columns import COLUMNS
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ ENABLED = (
     "in",
     "not in",
     "asof",
+    *["chain"] * 7,
 )
 """The kinds that statements have."""
 
@@ -57,6 +59,8 @@ class Source:
     """Whether an engine takes results back until all rows are there."""
     first: tuple[str, ...] = ()
     """Tables of which all rows come before those of others."""
+    chained: bool = False
+    """Whether it has joins that can be final in some orders alone, and some that are refused."""
 
     @duckdb.default
     def _same(self) -> str:
@@ -161,13 +165,13 @@ def _difference(made: Generator, names: list[str], kind: str) -> Source:
 def _outer(made: Generator, names: list[str], kind: str) -> Source:
     names = names[:2] if kind in ("right", "full") else names
     text = names[0] + "".join(
-        f" {kind.upper()} JOIN {name} ON {_key(made, names[0], name)}" for name in names[1:]
+        f" {kind.upper()} JOIN {name} ON {on(made, names[: i + 1], name)}" for i, name in enumerate(names[1:])
     )
     return Source(text, tuple(names), tuple(names), connected=True, signed=True)
 
 
 def _half(made: Generator, names: list[str], kind: str) -> Source:
-    text = f"{names[0]} {kind.upper()} JOIN {names[1]} ON {_key(made, *names[:2])}"
+    text = f"{names[0]} {kind.upper()} JOIN {names[1]} ON {on(made, names[:1], names[1])}"
     return Source(text, tuple(names[:1]), tuple(names[:2]), connected=True, signed=True)
 
 
@@ -183,8 +187,7 @@ def _asof(made: Generator, names: list[str], kind: str) -> Source:
 
 def _exists(made: Generator, names: list[str], kind: str) -> Source:
     *shown, last = names
-    key = _key(made, shown[0], last)
-    condition = f"{kind.upper()} (SELECT 1 FROM {last} WHERE {key})"
+    condition = f"{kind.upper()} (SELECT 1 FROM {last} WHERE {on(made, shown, last)})"
     return Source(", ".join(shown), tuple(shown), tuple(names), conditions=(condition,), signed=True)
 
 
@@ -195,7 +198,28 @@ def _in(made: Generator, names: list[str], kind: str) -> Source:
     return Source(", ".join(shown), tuple(shown), tuple(names), conditions=(condition,), signed=True)
 
 
+def _chain(made: Generator, names: list[str], kind: str) -> Source:
+    pick = made.random
+    names = pick.sample("ABCG", pick.choice([2, 3, 3, 3, 4]))
+    conditions: tuple[str, ...] = ()
+    last = names.pop() if len(names) > 2 and pick.random() < 0.15 else None
+    found = chain(made, names)
+    if last is not None:
+        conditions = (asked(made, found.seen, last),)
+        names = [*names, last]
+    return Source(
+        found.text,
+        tuple(found.seen),
+        tuple(names),
+        conditions=conditions,
+        connected=True,
+        signed=True,
+        chained=True,
+    )
+
+
 _KINDS = {
+    "chain": _chain,
     "comma": _comma,
     "join": _join,
     "using": _using,
