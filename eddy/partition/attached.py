@@ -19,6 +19,11 @@ from eddy.values.types import Array, Columns, ColumnType
 
 def shared_key(query: Query) -> KeyClass | None:
     """A key of all streams: it joins the core, and every attachment has an equality with it."""
+    return next(shared_keys(query), None)
+
+
+def shared_keys(query: Query) -> Iterator[KeyClass]:
+    """All such keys."""
     for members, types in _of_core(query):
         for one in query.attachments:
             for equal in one.equal:
@@ -26,8 +31,7 @@ def shared_key(query: Query) -> KeyClass | None:
                     members[one.stream], types[one.stream] = equal.right.column, equal.right.type
                     break
         if len(members) == len(query.names):
-            return KeyClass(0, members, types)
-    return None
+            yield KeyClass(0, members, types)
 
 
 def _of_core(query: Query) -> Iterator[tuple[dict[str, str], dict[str, ColumnType]]]:

@@ -20,6 +20,7 @@ from eddy.spark.numbering import numbered
 from eddy.spark.report import Tally, tally
 from eddy.spark.sampling import is_empty, samples, sizes_of
 from eddy.spark.session import quiet
+from eddy.spark.several import Frames, SharedJob, apart_of, check_several, columns_of, planned, read_by
 from eddy.spark.ship import core_count, pickled, sent, ship
 from eddy.spark.timeless import check_bad
 from eddy.spark.work import BATCH, Job
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def join(
-    query: Query,
+    query: Query | Mapping[str, Query],
     frames: Mapping[str, DataFrame],
     partitions: int | None = None,
     *,
@@ -39,8 +40,9 @@ def join(
     sample: float | None = None,
     packed: bool = False,
     bad: str = "error",
+    apart: bool = False,
     **policies: object,
-) -> DataFrame:
+) -> Any:
     """The results of a query over whole DataFrames, one for each stream: a DataFrame with the query's columns.
 
     Lazy like any transformation: nothing runs until the result is used, and nothing is collected to the driver. How
@@ -60,9 +62,18 @@ def join(
 
     Outer, semi, anti and as-of joins give what an `Eddy` gives until it is closed, at the end of the data. They run in
     as many partitions as are asked for where one key joins all streams, and else in one; `explain` says why.
+
+    Of several queries, ``{"name": query, ...}``, one shuffle serves all, by a key that each of them has, and each
+    partition has one engine. The DataFrame has a column ``query`` before those that all of them show; with
+    ``apart=True`` there is a dict of DataFrames by name, out of one that is kept once it is computed.
     """
     in_order_already("join", policies)
     policies = {"batch_size": BATCH, **policies}
+    if isinstance(query, Mapping):
+        check_several(query, {"kind": kind, "sample": sample, "packed": packed, "apart": apart})
+        return _several(query, frames, partitions, kind, rows, bad, apart, policies)
+    if apart:
+        raise EddyError("apart is for several queries: leave it out")
     check_options(query, policies)
     check_bad(bad)
     layout = layout_for(query)
@@ -91,6 +102,40 @@ def join(
         result = arrived.mapInArrow(sent(pickled(job), ship(context), reports), schema)
     remember(result, partitioning, reports)
     return result
+
+
+def _several(
+    queries: Mapping[str, Query],
+    frames: Mapping[str, DataFrame],
+    partitions: int | None,
+    kind: str | None,
+    rows: Mapping[str, float] | None,
+    bad: str,
+    apart: bool,
+    policies: dict[str, Any],
+) -> DataFrame | Frames:
+    """The results of several queries."""
+    _check_made(queries, policies)
+    check_bad(bad)
+    _, streams = read_by(queries)
+    check_frames(Query(streams, cross=len(streams) > 1), frames, streaming=False)
+    context = next(iter(frames.values())).sparkSession.sparkContext
+    sizes, unit = sizes_of(frames, None, None) if rows is None else (dict(rows), "rows")
+    layout, partitioning, own = planned(queries, cells_of(context, partitions), kind, sizes)
+    partitioning = attrs.evolve(partitioning, unit=unit)
+    columns, schema = columns_of(own, apart)
+    reports = tally(context)
+    job = SharedJob(layout, partitioning, columns.schema, policies, bad=bad, queries=own, columns=columns)
+    with quiet():
+        arrived = in_order(layout, partitioning, frames)
+        whole = arrived.mapInArrow(sent(pickled(job), ship(context), reports), schema)
+    remember(whole, partitioning, reports)
+    if not apart:
+        return whole
+    found = apart_of(whole, columns)
+    for frame in found.values():
+        remember(frame, partitioning, reports)
+    return found
 
 
 def in_order(layout: Layout, partitioning: Partitioning, frames: Mapping[str, DataFrame]) -> DataFrame:
@@ -132,10 +177,15 @@ def in_order_already(door: str, policies: dict[str, Any]) -> None:
 
 def check_options(query: Query, policies: dict[str, Any]) -> None:
     """An engine is made once here, so that what is wrong with the options is said at once, and kernels compiled."""
+    if isinstance(query, Mapping):
+        raise EddyError("here there is one query at a time: eddy.spark.join takes several")
+    _check_made(query, policies)
+
+
+def _check_made(query: Query | Mapping[str, Query], policies: dict[str, Any]) -> None:
+    """An engine is made, of one query or of several."""
     if policies.get("retractions"):
         raise EddyError("Spark's results are not withdrawn: leave retractions out")
-    if isinstance(query, Mapping):
-        raise EddyError("on Spark there is one query at a time: call this for each of several")
     try:
         Eddy(query, **policies)
     except TypeError as error:

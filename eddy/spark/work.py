@@ -54,8 +54,7 @@ class Job:
         for number, part, without in parts:
             bad += without
             if cell is None:
-                travels = bool(self.layout.marked)
-                cell = Cell(self.layout.query, self.partitioning, number, travels, **self.options)
+                cell = self._cell(number)
             with watch.working():
                 arrived = (
                     {name: self.layout.columns(name, own) for name, own in part.items()}
@@ -64,16 +63,27 @@ class Job:
                 )
                 for name, columns in arrived.items():
                     rows[name] += len(next(iter(columns.values())))
-                found = list(as_spark(cell.push(arrived), self.schema, self.signed))
+                found = list(self._as_spark(cell.push(arrived)))
             yield from found
         if cell is not None:
             statistics = cell.statistics()
             with watch.working():
-                owed = cell.close() if self.layout.query.attachments else None
-            if owed is not None:
-                yield from as_spark(owed, self.schema, self.signed)
-            results = statistics.results + (0 if owed is None else len(owed))
+                owed = list(self._as_spark(cell.close())) if self._owes() else []
+            yield from owed
+            results = statistics.results + sum(part.num_rows for part in owed)
             sent_back(tally, report_of(cell.number, rows, statistics, watch, bad=bad, results=results))
+
+    def _cell(self, number: int) -> Any:
+        """The engine of a cell."""
+        return Cell(self.layout.query, self.partitioning, number, bool(self.layout.marked), **self.options)
+
+    def _owes(self) -> bool:
+        """Whether something is given at the end."""
+        return bool(self.layout.query.attachments)
+
+    def _as_spark(self, result: Any) -> Iterable[pa.RecordBatch]:
+        """What a push has given."""
+        return as_spark(result, self.schema, self.signed)
 
     def _in_order(
         self, batches: Iterator[pa.RecordBatch], watch: Stopwatch
