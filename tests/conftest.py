@@ -50,7 +50,9 @@ ON_SPARK = {
     "tests/demo/test_flights.py",
     *(
         f"tests/spark/test_{name}.py"
-        for name in "attached daemon errors join packed restart run_on_spark several stream stream_attached timeless".split()
+        for name in (
+            "attached daemon errors join packed restart run_on_spark several stream stream_attached timeless"
+        ).split()
     ),
 }
 """The modules whose tests share one Spark session. Where tests run side by side they stay in one process."""
