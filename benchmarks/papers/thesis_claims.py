@@ -95,13 +95,14 @@ def pays_to_look_more(rows: Sequence[Row]) -> Verdict | None:
     rows = told(chosen(rows, run="more looks"))
     if not rows:
         return None
-    best, parts, better = max(of(rows, BEST)), [], True
-    for names in (POP_LOOKING, CARD_LOOKING):
-        few, many = (max(of(rows, names[share])) for share in (FEW, MANY))
-        parts.append(f"{names[MANY]} saves {many:.1f} % and of {100 * FEW:g} % {few:.1f} %")
-        better &= many > few and many >= best / 2
-    text = f"{'; '.join(parts)}; the best orders from the start on save {best:.1f} %"
-    return Verdict(better, text + unfinished(rows))
+    parts, better = [], True
+    for k in sorted({row["streams"] for row in rows}):
+        (best,) = of(rows, BEST, streams=k)
+        for name, names in ((POP, POP_LOOKING), (CARD, CARD_LOOKING)):
+            (few,), (many,) = (of(rows, names[share], streams=k) for share in (FEW, MANY))
+            parts.append(f"{name} with {k} streams {many:.1f} % in place of {few:.1f} %, of {best:.1f} %")
+            better &= many > few and many >= best / 2
+    return Verdict(better, "; ".join(parts) + unfinished(rows))
 
 
 def saves_above(least: float, window: int) -> Judge:

@@ -11,7 +11,7 @@ from benchmarks.papers.thesis_sets import PUNI_SET, UNI_SET, ZIPF, ZIPF_SET
 
 STREAMS, PERIODS, WINDOWS = (3, 4, 5, 6), (1, 2, 3), (5_000, 10_000, 15_000)
 ALIKE = "best and worst orders of similar streams"
-MORE_LOOKS = f"{PUNI_SET}, 4 streams, more looks"
+MORE_LOOKS = {k: f"{PUNI_SET}, {k} streams, more looks" for k in (4, 5)}
 
 
 def uniform(name: str, streams: int, window: int = 10_000, period: int = 1) -> str:
@@ -50,7 +50,8 @@ def _pieces() -> dict[str, Piece]:
         found[as_printed(name)] = partial(
             compare, set_name=name, streams=6, window=10_000, period=1, skew=skew, sides=PRINTED
         )
-    found[MORE_LOOKS] = partial(compare, set_name=PUNI_SET, streams=4, window=10_000, period=1, sides=LOOKING)
+    for k, name in MORE_LOOKS.items():
+        found[name] = partial(compare, set_name=PUNI_SET, streams=k, window=10_000, period=1, sides=LOOKING)
     found[ALIKE] = best_and_worst
     return found
 
