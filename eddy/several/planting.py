@@ -81,16 +81,27 @@ def _part(state: EngineState, feed: Feed, lineage: Lineage, name: str, rows: Slo
     """Rows of a stream as its core stores them; the first ``gap`` of them are gone, and have their numbers only."""
     payload = feed.payload(name)
     wanted = [column for column in state.query.streams[name].columns if column != QUERIES]
-    columns = dict(zip(wanted, payload.storage_all(wanted, rows), strict=True))
+    there, gap = rows[gap:], min(gap, len(rows))
+    columns = dict(zip(wanted, payload.storage_all(wanted, there), strict=True))
     if state.query.filters:
-        columns[QUERIES] = Column(lineage.numbers(name, reading(feed, name, rows), len(rows)))
+        columns[QUERIES] = Column(lineage.numbers(name, reading(feed, name, there), len(there)))
+    if state.query.in_order:  # before all events that are still to come, in the order of the feed
+        columns[WHEN] = Column(payload.storage(WHEN, there).values - feed.events + state.events)
+    if gap:
+        columns = {column: _after(gap, values) for column, values in columns.items()}
     part = state.intake.part(name, columns, np.full(len(rows), -1, np.int32))
     if gap:
         part.kept = np.ones(len(rows), np.uint8) if part.kept is None else part.kept
         part.kept[:gap] = 0
-    if state.query.in_order:  # before all events that are still to come, in the order of the feed
-        part.columns[WHEN] = Column(payload.storage(WHEN, rows).values - feed.events + state.events)
     return part
+
+
+def _after(gap: int, column: Column) -> Column:
+    """A column whose values come after so many that nobody reads."""
+    nothing = Column(
+        np.zeros(gap, column.values.dtype), None if column.valid is None else np.ones(gap, np.bool_)
+    )
+    return Column.concat([nothing, column])
 
 
 def _move_windows(

@@ -129,7 +129,7 @@ def _described(group: Group) -> dict[str, Any]:
         "pins": list(state.steering.pinned),
         "frozen": state.steering.frozen,
         "decided": state.steering.decided,
-        "lows": state.lowwater.lows.tolist(),
+        "lows": list(group.live().values()),
         "now": state.intake.now,
         "counters": {"events": state.events, "results": state.results, "migrations": state.migrations},
     }

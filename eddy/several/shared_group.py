@@ -138,7 +138,7 @@ class SharedGroup(Group):
             self.output.restore(live, state.streams)
             for member in self.members.values():
                 self.output.begin(member, live, state.streams)
-        return state.lowwater.lows.tolist() == [saved.lows[name] for name in self.core.names]
+        return self.live() == dict(saved.lows)
 
     def add(self, name: str, query: Query, history: bool, firsts: Mapping[str, int]) -> None:
         """One more query. With ``history`` it sees the rows from ``firsts`` on that are live, else those to come.
@@ -166,7 +166,7 @@ class SharedGroup(Group):
         counts = self.state.lowwater.counts
         if not history:
             member.firsts = counts.copy() if counts.any() else None
-        elif (firsts > self.state.lowwater.lows).any():
+        elif (firsts > self._lows).any():
             member.firsts = firsts
         if history and not again:
             self._rows.join(member.slot, query)
@@ -203,11 +203,17 @@ class SharedGroup(Group):
 
     @property
     def _rows(self) -> WantedRows:
-        return WantedRows(self.state, self.core, self._feed, self.lineage)
+        return WantedRows(self.state, self.core, self._feed, self.lineage, self._begun)
+
+    @property
+    def _lows(self) -> Array:
+        """The first row of each stream that a window holds: a pane may have begun before the rows that came here."""
+        found: Array = np.maximum(self.state.lowwater.lows, self._begun)
+        return found
 
     def _looks_back(self, firsts: Array) -> bool:
         """Whether its windows would hold rows from ``firsts`` on that came before those that it was given."""
-        partial = self.state.lowwater.lows == self._begun
+        partial = self._lows == self._begun
         return bool((partial & (firsts < self._begun)).any())
 
     def _in_order(self, rows: Mapping[str, int]) -> Array:
@@ -224,7 +230,7 @@ class SharedGroup(Group):
         new.batches, new.seconds, new.refused = old.batches, old.seconds, old.refused
         new.beside = old.beside
         new.steering.restore(old.steering.pinned, old.steering.frozen)
-        lows = old.lowwater.lows if firsts is None else np.minimum(old.lowwater.lows, firsts)
+        lows = self._lows if firsts is None else np.minimum(self._lows, firsts)
         begin = dict(zip(self.core.names, lows.tolist(), strict=True))
         plant(new, self.core, self._feed, self.lineage, begin)
         new.steering.resume(old.steering.decided)
@@ -281,9 +287,10 @@ class SharedGroup(Group):
         return nothing_of(member.query)
 
     def lows(self) -> dict[str, int]:
-        state = self.state
-        lows = state.recent.oldest(state.lowwater.lows.tolist())
-        return dict(zip(self.core.names, lows, strict=True))
+        return dict(zip(self.core.names, self.state.recent.oldest(self._lows.tolist()), strict=True))
+
+    def live(self) -> dict[str, int]:
+        return dict(zip(self.core.names, self._lows.tolist(), strict=True))
 
     @property
     def nbytes(self) -> int:

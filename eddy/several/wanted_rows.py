@@ -23,6 +23,8 @@ class WantedRows:
     core: CoreQuery
     feed: Feed
     lineage: Lineage
+    begun: Slots
+    """The first row of each stream that the core was given: those before are gone, and have their numbers only."""
 
     def wants(self, query: Query, name: str, rows: Slots) -> NDArray[np.bool_]:
         """Which rows of a stream a query wants."""
@@ -68,7 +70,8 @@ class WantedRows:
 
     def _live(self, number: int) -> Slots:
         lowwater = self.state.lowwater
-        return np.arange(int(lowwater.lows[number]), int(lowwater.counts[number]))
+        low = max(int(lowwater.lows[number]), int(self.begun[number]))
+        return np.arange(low, int(lowwater.counts[number]))
 
     def _numbers(self, number: int, rows: Slots) -> Slots:
         found: Slots = self.state.streams[number].payload.storage(QUERIES, rows).values

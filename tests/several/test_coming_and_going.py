@@ -191,3 +191,25 @@ def test_rows_of_a_dropped_query_are_not_live(shown):
     engine.add("new", made(text))
     found, wanted = push(engine, "A", 3), records(push(alone, "A", 3))
     assert records(found["young"]) == records(found["new"]) == wanted
+
+
+@pytest.mark.parametrize("saved", [False, True])
+def test_a_pane_that_began_before_the_rows_that_are_live_does_not_bring_them_back(tmp_path, saved):
+    """Rows that no query sees any more stay unseen by one that comes, though a pane of another holds their numbers."""
+    engine = eddy.Eddy({"short": made("SELECT A.v FROM A [ROWS 2], B [ROWS 2] WHERE A.x = B.x")})
+    for ts in range(5):
+        push(engine, "A", ts)
+    pane = "SELECT A.v FROM A [TUMBLING 6 ROWS], B [TUMBLING 6 ROWS] WHERE A.x = B.x"
+    engine.add("pane", made(pane))
+    if saved:
+        engine.save(tmp_path / "pane.eddy")
+        engine = eddy.Eddy.load(tmp_path / "pane.eddy")
+    engine.add("long", made("SELECT A.v FROM A [ROWS 9], B [ROWS 9] WHERE A.x = B.x"))
+    engine.add("filtered", made(f"{pane} AND A.v = 1"))  # the core of `pane` is made anew
+    found = push(engine, "B", 5)
+    assert {name: sorted(found[name].rows[:, 0].tolist()) for name in found} == {
+        "short": [3, 4],
+        "pane": [3, 4],
+        "long": [3, 4],
+        "filtered": [3, 4],
+    }
