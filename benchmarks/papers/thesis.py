@@ -195,8 +195,8 @@ TABLES = (
             Claim(
                 "Goal of ours: looks of 5 % of the time save more than those of 1.5 %, and half of what can be saved",
                 said.pays_to_look_more,
-                why="More looks save more, with 5 streams three quarters of what can be saved; with 4 streams little can"
-                " be, and a look that follows soon enough upon a change of ranges costs as much as it saves",
+                why="More looks save more, with 5 streams more than half of what can be saved; with 4 streams little"
+                " can be, and a look that follows soon enough upon a change of ranges costs as much as it saves",
             ),
         ],
     ),
