@@ -10,6 +10,7 @@ import contextlib
 import gc
 import importlib
 import json
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -72,6 +73,7 @@ def serve(kind):
             made.mkdir()
             try:
                 found = dict(tried(made, int(line)))
+                shutil.rmtree(made)
             except Exception:
                 traceback.print_exc()
                 found = None
