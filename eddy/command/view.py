@@ -109,7 +109,7 @@ class Live(Silent):
         mark = "" if progress.watermark is None else f"watermark {progress.watermark}\n"
         metrics = "".join(f"\n{what} at {where}" for what, where in addresses(progress))
         table.caption = Text(
-            f"{progress.results:,} results  {memory_of(progress)}  {progress.seconds:.0f} s{done}\n"
+            f"{results_of(progress)}  {memory_of(progress)}  {progress.seconds:.0f} s{done}\n"
             f"{mark}plan {progress.plan}{self._changed}{metrics}"
         )
         table.caption_justify = "left"
@@ -126,6 +126,11 @@ def addresses(progress: Progress) -> list[tuple[str, str]]:
     return [(what, where) for what, where in found if where is not None]
 
 
+def results_of(progress: Progress) -> str:
+    """How many results there are."""
+    return f"{progress.results:,} {'result' if progress.results == 1 else 'results'}"
+
+
 def line_of(progress: Progress) -> str:
     """A moment in one line."""
     rows = ", ".join(f"{name} {count:,}" for name, count in progress.rows.items())
@@ -134,7 +139,7 @@ def line_of(progress: Progress) -> str:
     lost = [
         f"{sum(of.values()):,} {what}" for what, of in (("bad", progress.bad), ("late", progress.late)) if of
     ]
-    told = f"{done}{progress.results:,} results; rows: {rows}{mark}; {memory_of(progress)}"
+    told = f"{done}{results_of(progress)}; rows: {rows}{mark}; {memory_of(progress)}"
     return told + "".join(f"; {text}" for text in lost)
 
 

@@ -31,6 +31,8 @@ _NUMBER = r"^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$"
 _TRUTH = r"^(?i:true|false)$"
 MOST = 0.99
 """The part of the values that are to fit."""
+PROBE = 500
+"""Of so many values most must be what they look like, or none is."""
 EXACT = 1 << 53
 """From here on float64 does not hold all whole numbers."""
 
@@ -217,8 +219,13 @@ def _fits(values: pa.ChunkedArray, pattern: str, kind: pa.DataType) -> Misfit:
         return 0
 
     if isinstance(cast(0, len(some)), Exception):
-        _, wrong = isolated(cast, 0, len(some))
-        misfits += len(wrong)
+        _, wrong = isolated(cast, 0, min(len(some), PROBE))
+        if 2 * len(wrong) < PROBE:
+            _, rest = isolated(cast, min(len(some), PROBE), len(some))
+            misfits += len(wrong) + len(rest)
+            wrong += rest
+        else:  # to try them one by one would take long, and the column is not of this type anyway
+            misfits += len(some)
         example = example or some[wrong[0][0]].as_py()
     return Misfit(kind, misfits, len(values), example)
 
