@@ -20,10 +20,11 @@ from eddy.query.query import Query
 from eddy.query.stream import Stream
 from eddy.several.core import signature
 from eddy.several.feed import Feed, FeedStream
+from eddy.several.opening import Opening, Saved
 from eddy.several.own_group import OwnGroup
 from eddy.several.registry import Registry
 from eddy.several.saving import NESTED, OPTIONS, schema_of
-from eddy.several.shared_group import Opening, Saved, SharedGroup
+from eddy.several.shared_group import SharedGroup
 from eddy.shown import kind_of, shown
 from eddy.snapshot import disorder, snapshot
 from eddy.snapshot.format import SnapshotFile, damaged, unpack

@@ -53,11 +53,11 @@ class QueryDoors(Eddy):
         return {name: group.engine.plan for name, group in self._registry.of.items()}
 
     def migrate(self, plan: str, query: str | None = None) -> None:
-        """Change the plan of a query now, and that of all that have its core."""
+        """Change the plan of a query now, and that of all that share it; see `add` for one of its own."""
         self._engine(query, "migrate(plan, query=...)").migrate(plan)
 
     def pin(self, part: str, query: str | None = None) -> None:
-        """Keep a sub-plan of a query, and of all that have its core."""
+        """Keep a sub-plan of a query, and of all that share its plan."""
         self._engine(query, "pin(part, query=...)").pin(part)
 
     def unpin(self, part: str | None = None, query: str | None = None) -> None:

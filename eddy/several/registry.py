@@ -14,9 +14,10 @@ from eddy.query.query import Query
 from eddy.several.core import is_shareable, signature
 from eddy.several.feed import Admitted, Feed
 from eddy.several.group import Group, Makers
+from eddy.several.opening import Opening
 from eddy.several.own_group import OwnGroup
 from eddy.several.results import Results
-from eddy.several.shared_group import Opening, SharedGroup
+from eddy.several.shared_group import SharedGroup
 from eddy.several.waiting import Waiting
 from eddy.shown import shown
 

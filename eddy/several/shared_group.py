@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping
 from typing import Any, cast
 
 import numpy as np
-from attrs import define, evolve, frozen
+from attrs import evolve
 
-from eddy.engine.build import House, build, started, steered
+from eddy.engine.build import build, started, steered
 from eddy.engine.eddy import EngineOver
 from eddy.engine.options import checked
 from eddy.inspect.explanation import FILTERED, Explanation
@@ -17,9 +17,10 @@ from eddy.query.query import Query
 from eddy.results.output import GroupedOutput
 from eddy.results.result import Result
 from eddy.several.core import QUERIES, CoreQuery, core_of
-from eddy.several.feed import Admitted, Feed
+from eddy.several.feed import Admitted
 from eddy.several.group import Batches, Group, Makers
 from eddy.several.lineage import Lineage
+from eddy.several.opening import Opening, Saved
 from eddy.several.output import SharedOutput
 from eddy.several.planting import plant, reader
 from eddy.several.shares import Member, Parts, nothing_of
@@ -27,31 +28,6 @@ from eddy.several.wanted_rows import WantedRows
 from eddy.snapshot.snapshot import live_results
 from eddy.state import EngineState, Options
 from eddy.values.types import Array, Column
-
-
-@define(eq=False)
-class Opening:
-    """What a group is made with."""
-
-    feed: Feed
-    house: House
-    options: Mapping[str, Any]
-    plan: str | None
-    """The plan to begin with."""
-    given: bool
-    """Whether the queries were given it; else the engine has chosen it, and goes on choosing."""
-
-
-@frozen(eq=False)
-class Saved:
-    """What a snapshot has of a group beside its rows and queries."""
-
-    lows: Mapping[str, int]
-    now: int | None
-    pins: Sequence[str]
-    frozen: bool
-    decided: int
-    counters: Mapping[str, int]
 
 
 class SharedGroup(Group):
