@@ -57,7 +57,7 @@ def registry_of(file: SnapshotFile, queries: Any, options: Mapping[str, Any]) ->
             order = tuple(a if a is not None else b for a, b in zip(order, kept, strict=True))
         own = {name: header["options"][name] for name in OPTIONS}
         none = dict.fromkeys(("routing", "migration", "feedback", "memory"))
-        registry = Registry({**none, **own, **given, "threads": 1}, order)
+        registry = Registry({**none, **own, "threads": 1, **given}, order)
         _restore_feed(registry.feed, header, file)
         registry.waiting.declare()
         if saved is not None:

@@ -157,8 +157,8 @@ class QueryDoors(Eddy):
 
     @property
     def threads(self) -> Any:  # type: ignore[override]
-        """One."""
-        return 1
+        """As it was given."""
+        return self._registry.options["threads"]
 
     # -- what goes on --------------------------------------------------------------------------------------------------
 

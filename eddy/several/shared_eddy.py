@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 import pyarrow as pa
 
 from eddy.checks import flag
-from eddy.engine.options import DEFAULTS
+from eddy.engine.options import DEFAULTS, thread_count
 from eddy.errors import EddyError, PlanError, StateError
 from eddy.query.query import Query
 from eddy.reorder.disorder import Lateness
@@ -64,10 +64,7 @@ class SharedEddy(QueryDoors):
     ) -> None:
         given = {name: value for name, value in locals().items() if name in DEFAULTS}
         order = tuple(given.pop(name) for name in ("lateness", "late", "idle", "clock"))
-        if threads != 1:
-            raise EddyError(
-                "several queries run in one thread: leave threads out, or make an engine for each query"
-            )
+        thread_count(threads)
         self._registry, self._closed = Registry(given, order), False
         self._pending: Results | None = None
         plans = plan if isinstance(plan, Mapping) else dict.fromkeys(query, plan)
@@ -219,7 +216,7 @@ class SharedEddy(QueryDoors):
         if options.get("plan") is not None:
             raise EddyError("the snapshot is of several queries: load it, and then migrate(plan, query=...)")
         self = object.__new__(cls)
-        given = {name: value for name, value in options.items() if name not in ("plan", "threads")}
+        given = {name: value for name, value in options.items() if name != "plan"}
         with opened(path) as file:
             self._registry, self._metadata = registry_of(file, query, given)
         self._closed, self._pending = False, None

@@ -174,7 +174,7 @@ REFUSED = {
     "query all has no sink": ({"all": QUERIES["three"]}, {"sink": {}}),
     "on='spark' takes one query": ({"all": QUERIES["three"]}, {"on": "spark"}),
     "a report is the page of one query": ({"all": QUERIES["three"]}, {"report": "x.html"}),
-    "several queries run in one thread": ({"all": QUERIES["three"]}, {"threads": 2}),
+    "threads must be": ({"all": QUERIES["three"]}, {"threads": 0}),
     "need a sink for each": (
         {"all": QUERIES["three"], "other": "SELECT A.id AS c FROM A [RANGE 3]"},
         {"sink": "x.csv"},

@@ -208,7 +208,7 @@ def test_what_is_asked_of_one_query_names_it(engine, name):
 @pytest.mark.parametrize(
     "options, match",
     [
-        ({"threads": 2}, "several queries run in one thread"),
+        ({"threads": 0}, "threads"),
         ({"migration": ParallelTrack(order="pt")}, 'use order="max"'),
         ({"late": "drop"}, "give lateness="),
         ({"plan": {"other": "A B"}}, "there is no query 'other', only join"),
