@@ -51,6 +51,8 @@ class World:
     now: int = 0
     names: int = 0
     unread: list = field(factory=list)
+    shared: dict = field(factory=dict)
+    """Options that the engine of several queries has, and the others have not."""
 
     def begin(self):
         """The engine with its first queries."""
@@ -70,9 +72,9 @@ class World:
         queries = {name: alone.query for name, alone in self.alone.items()}
         plans = {name: self.plan(query) for name, query in queries.items()}
         try:
-            self.engine = eddy.Eddy(queries, plan=plans, **self.options)
+            self.engine = eddy.Eddy(queries, plan=plans, **self.options, **self.shared)
         except eddy.PlanError:  # feedback does not judge under every plan
-            self.engine = eddy.Eddy(queries, **self.options)
+            self.engine = eddy.Eddy(queries, **self.options, **self.shared)
 
     def engine_for(self, query):
         """An engine of its own; None if the options are not for this query."""
@@ -219,9 +221,9 @@ def columns(stream, rows):
     return {name: [row[name] for row in rows] for name in SCHEMAS[stream]}
 
 
-def check(pick, steps=14):
-    """A random world, step by step."""
-    world = World(pick)
+def check(pick, steps=14, **shared):
+    """A random world, step by step; ``shared`` are options of the engine of several queries."""
+    world = World(pick, shared=shared)
     world.begin()
     for _ in range(pick.integer(4, steps)):
         what = pick.choice(["push"] * 6 + ["add", "add", "drop", "migrate", "migrate", "freeze", "tables"])
