@@ -21,6 +21,7 @@ from eddy.running.alone import Alone
 from eddy.running.checkpoints import Checkpoints, Manifest, check_sinks
 from eddy.running.commits import Commit, Commits
 from eddy.running.feeds import Feed
+from eddy.running.garbage import Garbage
 from eddy.running.late import placed
 from eddy.running.letters import SCHEMA
 from eddy.running.merging import Buffered, InTurns, Merge, Sorted
@@ -59,6 +60,7 @@ class Loop:
     _kept: dict[str, Any] = field(init=False, factory=dict)
     """Where the sources were at the last commit."""
     _engine: Any = None
+    _garbage: Garbage = field(init=False, factory=Garbage)
     _ended: str = "end"
     _over: bool = False
 
@@ -91,6 +93,7 @@ class Loop:
         try:
             return self._go()
         finally:
+            self._garbage.close()
             self.meter.close()
             if not self.showing.stays:
                 self.showing.close()
@@ -116,6 +119,7 @@ class Loop:
             for result in self.steps(manifest):
                 self._write(result)
                 commits.after_push(self._engine, not self.stopping and not self._over)
+                self._garbage.leave_out()
             if self._ended == "stopped" and self.checkpoints is not None:
                 self._settle()
             commits.now(self._engine if self._ended == "stopped" else None)
