@@ -30,6 +30,8 @@ class Admitted:
     coded: dict[str, dict[str, Column]]
     """The same with strings as codes of the pool."""
     arrivals: Arrivals
+    plain: dict[str, dict[str, Any]]
+    """The same as arrays, where these need no closer look."""
     _ascending: dict[str, bool] = field(factory=dict)
 
     @property
@@ -137,7 +139,17 @@ class Feed:
         arrivals = self.intake.admit({name: dict(found) for name, found in columns.items()})
         names = self.query.names
         coded = {names[part.stream]: part.columns for part in arrivals.parts}
-        return Admitted(columns, coded, arrivals)
+        return Admitted(columns, coded, arrivals, {name: self._plain(name, of) for name, of in coded.items()})
+
+    def _plain(self, name: str, columns: dict[str, Column]) -> dict[str, Any]:
+        """The columns of a stream, as arrays where kernels may take them as they are."""
+        kinds = self.streams[name].declared.columns
+        return {
+            column: found.values
+            if found.valid is None and found.values.dtype == kinds[column].direct
+            else found
+            for column, found in columns.items()
+        }
 
     def take(self, admitted: Admitted) -> None:
         """Store rows that every query's core has admitted."""

@@ -179,8 +179,9 @@ class Registry:
         admitted = self.feed.admit(batches)
         arrivals = [(group, group.admit(admitted)) for group in self.groups]
         taking = [(group, found) for group, found in arrivals if found is not None]
-        for group, _ in taking:
-            self._with_state(group.state.steering.decide)
+        due = [group.state.steering for group, _ in taking if group.state.steering.due]
+        for steering in due:
+            self._with_state(steering.decide)
         self._with_state(partial(self._store, admitted))
         try:
             return [group.take(found, len(taking) > 1) for group, found in taking]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
-from typing import Any, cast
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from attrs import evolve
@@ -28,6 +28,8 @@ from eddy.several.wanted_rows import WantedRows
 from eddy.snapshot.snapshot import live_results
 from eddy.state import EngineState, Options
 from eddy.values.types import Array, Column
+
+T = TypeVar("T")
 
 
 class SharedGroup(Group):
@@ -215,23 +217,27 @@ class SharedGroup(Group):
     # -- pushes --------------------------------------------------------------------------------------------------------
 
     def admit(self, admitted: Admitted) -> Arrivals | Batches | None:
-        batches: dict[str, dict[str, Column]] = {}
-        for name, columns in admitted.coded.items():
-            if name in self.core.streams:
-                own = self.core.streams[name].columns
-                batches[name] = {column: columns[column] for column in own if column != QUERIES}
-        if not batches:
+        used = [name for name in admitted.coded if name in self.core.streams]
+        if not used:
             return None
+        if (
+            not self.core.filtered
+            and self.state.fast_path is not None
+            and admitted.in_order(self.core, self.state.intake.now, used)
+        ):
+            return Batches(self._own(admitted.plain, used))
+        batches = self._own(admitted.coded, used)
         if self.core.filtered:
             self._rows.tidy()
             for name, found in batches.items():
                 text, n = admitted.columns[name], admitted.counts[name]
                 found[QUERIES] = Column(self.lineage.numbers(name, reader(text), n))
-        elif self.state.fast_path is not None and admitted.in_order(
-            self.core, self.state.intake.now, batches
-        ):
-            return Batches({name: self._plain(name, found) for name, found in batches.items()})
         return self.state.intake.admit(batches)
+
+    def _own(self, columns: Mapping[str, Mapping[str, T]], used: Iterable[str]) -> dict[str, dict[str, T]]:
+        """Of some streams the columns that the core has, but for the sets of queries."""
+        streams = self.core.streams
+        return {name: {c: columns[name][c] for c in streams[name].columns if c != QUERIES} for name in used}
 
     def take(self, arrivals: Arrivals | Batches, crowded: bool = False) -> Makers:
         wanted = self.output.demand.look()
@@ -243,16 +249,6 @@ class SharedGroup(Group):
             finally:
                 self._house.access.give()
         return found
-
-    def _plain(self, name: str, columns: dict[str, Column]) -> dict[str, Any]:
-        """The columns of a stream, as arrays where these need no closer look."""
-        kinds = self.core.streams[name].columns
-        return {
-            column: found.values
-            if found.valid is None and found.values.dtype == kinds[column].direct
-            else found
-            for column, found in columns.items()
-        }
 
     def given(self, result: Any) -> Makers:
         shares, self.output.collected = self.output.collected, []
