@@ -41,12 +41,19 @@ _NO_TABLE = {
 _BOTH = {"union": "push the rows of both to one stream"}
 
 
-def flattened(select: exp.Select, columns: Columns) -> exp.Select:
-    """The same query over streams alone, in one line; itself if it is."""
+def is_plain(select: exp.Select) -> bool:
+    """Whether a query is over streams alone, in one line."""
     joins = select.args.get("joins") or ()
     tables = [select.args["from_"].this, *(join.this for join in joins)]
     plain = all(isinstance(table, exp.Table) and not table.args.get("joins") for table in tables)
-    if plain and not select.args.get("with_") and not any(map(_is_turned, joins)) and not needs_line(joins):
+    return (
+        plain and not select.args.get("with_") and not any(map(_is_turned, joins)) and not needs_line(joins)
+    )
+
+
+def flattened(select: exp.Select, columns: Columns) -> exp.Select:
+    """The same query over streams alone, in one line; itself if it is."""
+    if is_plain(select):
         return select
     return _Flat(columns).of(select.copy(), {})
 

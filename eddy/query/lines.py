@@ -125,7 +125,7 @@ class Line:
             if step.kind is None:
                 said += step.on
             found.append(step)
-        return found[::-1]
+        return self._settled(found[::-1])
 
     def _hoisted(self, steps: list[Step], on: Sequence[exp.Expr]) -> tuple[list[Step], list[Step]]:
         """The last LEFT JOINs, which may as well be made behind a join by such a condition; those before them."""

@@ -23,7 +23,7 @@ from eddy.query.attaching import KINDS, Attaching, asked_about, kind_of
 from eddy.query.brackets import check_time, windows_of
 from eddy.query.expressions import Expression
 from eddy.query.finality import refuse_never_final
-from eddy.query.flatten import flattened
+from eddy.query.flatten import flattened, is_plain
 from eddy.query.letter_case import settle_case
 from eddy.query.logic import conjuncts
 from eddy.query.minus import base_of, refuse_between, refuse_unequal
@@ -133,10 +133,10 @@ def _read(text: str, schemas: Mapping[str, object], cross: bool) -> tuple[dict[s
         raise QueryError(f"schemas must be a dict of streams and their columns, not {shown(schemas)}")
     plain, brackets, excepts, changes = _lift(text)
     select = _parse(plain, text, excepts, schemas)
-    flat = flattened(select, lambda name: _columns(name, schemas))
-    if flat is not select and excepts:
-        raise QueryError(f"EXCEPT does not go with subqueries and parentheses in FROM: {_EXCEPT}")
-    select = flat
+    if excepts and not is_plain(select):
+        _subtract(select, plain, excepts)
+        excepts, changes = [], True
+    select = flattened(select, lambda name: _columns(name, schemas))
     conditions, asked = asked_about(select.args["where"].this if select.args.get("where") else None)
     sources = list(_sources(select, excepts, _behind_commas(plain)))
     every = [*sources, *(_source(one.table, None) for one in asked)]
@@ -293,6 +293,20 @@ def _parse(plain: str, text: str, excepts: list[int], schemas: Mapping[str, obje
     if not select.args.get("from_"):
         raise QueryError("the query has no FROM: name the streams to join")
     return select
+
+
+def _subtract(select: exp.Select, plain: str, excepts: list[int]) -> None:
+    """Have EXCEPT among subqueries and joins in parentheses be what it is with changes: ANTI JOIN."""
+    for join in select.find_all(exp.Join):
+        name = join.this.this if isinstance(join.this, exp.Table) else None
+        start = name.meta.get("start", 0) if isinstance(name, exp.Identifier) else 0
+        if not any(place < start and not plain[place + len("EXCEPT") : start].strip() for place in excepts):
+            continue
+        if kind_of(join):
+            raise about(join.this, QueryError(f"{kind_of(join)} EXCEPT is not supported: {_EXCEPT}"))
+        if not join.args.get("on") and not join.args.get("using"):
+            raise about(join.this, QueryError(f"EXCEPT {join.this.name} has no condition: {_EXCEPT}"))
+        join.set("kind", "ANTI")
 
 
 def _columns(name: str, schemas: Mapping[str, object]) -> list[str]:

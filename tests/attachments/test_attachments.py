@@ -111,3 +111,20 @@ def test_time_that_passes_over_one_stream_counts_no_row():
     assert engine.advance(20).sign.tolist() == [-1]
     assert engine.push("A", {"ts": [21], "k": [8]}).rows.tolist() == [[1]]
     assert engine.statistics().streams[0].rows == 2
+
+
+@pytest.mark.parametrize("changes", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.filterwarnings("ignore::eddy.LossyWindow")
+def test_a_join_with_a_difference_in_it(seed, changes):
+    """`A EXCEPT B`, which another stream is then joined with, and a join that a stream is subtracted from."""
+    checked = 0
+    for number in range(seed, 4000, 4):
+        case = attached_case(Pick(number))
+        kinds = [one[0] for one in case.attach]
+        if case.changes == changes and "anti" in kinds and ("inner" in kinds or len(case.core) > 1):
+            check(case)
+            checked += 1
+        if checked == 12:
+            break
+    assert checked == 12

@@ -23,6 +23,7 @@ ENABLED = (
     "joined subquery",
     "with",
     "difference",
+    "joined difference",
     "left",
     "right",
     "full",
@@ -162,6 +163,45 @@ def _difference(made: Generator, names: list[str], kind: str) -> Source:
     )
 
 
+def _joined_difference(made: Generator, names: list[str], kind: str) -> Source:
+    """A difference of a join, and a join with a difference in it."""
+    first, second, *_ = names
+    last = made.random.choice(sorted({*"ABC"} - {first, second}))
+    join = made.random.choice(["JOIN", "JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"])
+    link, key = on(made, [first], second), on(made, [first], last)
+    beside = f"(SELECT * FROM {first} WHERE NOT EXISTS (SELECT 1 FROM {last} WHERE {key})) AS {first}"
+    text, duckdb = made.random.choice(
+        [
+            (
+                f"({first} EXCEPT {last} ON {key}) {join} {second} ON {link}",
+                f"{beside} {join} {second} ON {link}",
+            ),
+            (
+                f"{second} {join} ({first} EXCEPT {last} ON {key}) ON {link}",
+                f"{second} {join} {beside} ON {link}",
+            ),
+            (
+                f"{first} EXCEPT {last} ON {key} {join} {second} ON {link}",
+                f"{beside} {join} {second} ON {link}",
+            ),
+            (
+                f"{first} {join} {second} ON {link} EXCEPT {last} ON {key}",
+                f"{first} {join} {second} ON {link}",
+            ),
+        ]
+    )
+    conditions = (f"NOT EXISTS (SELECT 1 FROM {last} WHERE {key})",) if "EXISTS" not in duckdb else ("TRUE",)
+    return Source(
+        text,
+        (first, second),
+        (first, second, last),
+        duckdb=duckdb,
+        duckdb_conditions=conditions,
+        connected=True,
+        signed=True,
+    )
+
+
 def _outer(made: Generator, names: list[str], kind: str) -> Source:
     names = names[:2] if kind in ("right", "full") else names
     text = names[0] + "".join(
@@ -229,6 +269,7 @@ _KINDS = {
     "joined subquery": _joined_subquery,
     "with": _with,
     "difference": _difference,
+    "joined difference": _joined_difference,
     **dict.fromkeys(("left", "right", "full"), _outer),
     **dict.fromkeys(("semi", "anti"), _half),
     "asof": _asof,

@@ -1,5 +1,7 @@
 """Random statements give what DuckDB gives, over the same rows; `make fuzz` tries more of them."""
 
+import re
+
 import pytest
 
 from tests.sql.against_duckdb import compare, made
@@ -39,5 +41,19 @@ def test_every_kind_is_tried():
         "NOT IN (SELECT",
     ]:
         assert any(word in text for text in texts), word
+    for shape in [
+        r"FROM [^,]* JOIN [^,]* (RIGHT|FULL) JOIN",
+        r"(LEFT|RIGHT|FULL) JOIN .* (SEMI|ANTI) JOIN|(SEMI|ANTI) JOIN .* (LEFT|RIGHT|FULL) JOIN",
+        r"(RIGHT|FULL) JOIN .* (LEFT|RIGHT|FULL) JOIN",
+        r"(LEFT|RIGHT|FULL) JOIN \(\w",
+        r"\) AS \w (RIGHT|FULL) JOIN",
+        r"JOIN .*JOIN .*JOIN",
+        r"ON [^,]*(TRUE|FALSE|1 = 1|1 > 2)",
+        r"ON [^,]*IS DISTINCT FROM",
+        r"(RIGHT|FULL) JOIN [^,]* EXCEPT|EXCEPT [^,]* JOIN",
+        r"\.m (=|<=) \w\.m",
+        r"\.day (=|>=) \w\.day",
+    ]:
+        assert any(re.search(shape, text) for text in texts), shape
     for word in ["HAVING", " OR ", "IS NOT DISTINCT FROM", "IS DISTINCT FROM", "CASE", "GROUP BY"]:
         assert any(word in text for text in texts), word
