@@ -84,9 +84,10 @@ class Watch:
     def __init__(self) -> None:
         self.commits: list[Pause] = []
         self.pushes: list[Pause] = []
-        self.wrote: list[tuple[int, float, float]] = []
-        """Bytes of rows of each checkpoint, processor time, and seconds from its beginning until it counted."""
-        self._bytes, self._used, self._began = 0, 0.0, 0.0
+        self.wrote: list[tuple[int, float, float, float]] = []
+        """Bytes of rows of each checkpoint, seconds of processor time and by the clock that were used to write it, and
+        those from its beginning until it counted."""
+        self._bytes, self._used, self._clock, self._began = 0, 0.0, 0.0, 0.0
 
     def __enter__(self) -> Watch:
         self._kept = Commits.begin, Commits.after_push, Log.append, Checkpoints.written
@@ -103,17 +104,19 @@ class Watch:
             (self.pushes if self._began == began else self.commits).append(pause)
 
         def timed_append(log: Log, batch: pa.RecordBatch, *args: Any) -> None:
-            started = time.thread_time()
+            started, clock = time.thread_time(), time.monotonic()
             append(log, batch, *args)
             self._used += time.thread_time() - started
+            self._clock += time.monotonic() - clock
             self._bytes += batch.nbytes
 
         def timed_write(checkpoints: Checkpoints, *args: Any) -> int:
-            started = time.thread_time()
+            started, begun = time.thread_time(), time.monotonic()
             number = written(checkpoints, *args)
             used = self._used + time.thread_time() - started
-            self.wrote.append((self._bytes, used, time.monotonic() - self._began))
-            self._bytes, self._used = 0, 0.0
+            clock = self._clock + time.monotonic() - begun
+            self.wrote.append((self._bytes, used, clock, time.monotonic() - self._began))
+            self._bytes, self._used, self._clock = 0, 0.0, 0.0
             return number
 
         changed: Any = Commits, Log, Checkpoints
@@ -193,16 +196,15 @@ def table(given: argparse.Namespace, folder: Path) -> list[str]:
         composites = f"{small / 1e3:,.0f} thousand composites"
         made.append(told(f"at a commit of a left join, {composites}", full(other.commits)))
         goals += pauses(f"a commit of a left join, {composites}", other.commits)
-    speed = sum(found[0] for found in wrote) / sum(found[1] for found in wrote) / 1e6
-    goals.append(Line("written, of rows, a second of processor time", speed, "MB", SPEED, at_least=True))
-    by_clock = sum(found[0] for found in wrote) / sum(found[2] for found in wrote) / 1e6
-    goals.append(
-        Line("the same by the clock, from the beginning of a commit", by_clock, "MB", SPEED, at_least=True)
-    )
-    for how, took in (("by the clock", seconds), ("of processor time", own)):
-        what = f"rows of a whole snapshot a second {how}"
-        goals.append(Line(what, live / took / 1e6, "MB", SPEED, at_least=True))
-    until = statistics.median(found[2] for found in wrote)
+    rows, own_use, by_clock = (sum(found[of] for found in wrote) for of in range(3))
+    for what, amount, took in (
+        ("rows written a second by the clock", rows, by_clock),
+        ("rows written a second of processor time", rows, own_use),
+        ("rows of a whole snapshot a second by the clock", live, seconds),
+        ("rows of a whole snapshot a second of processor time", live, own),
+    ):
+        goals.append(Line(what, amount / took / 1e6, "MB", SPEED, at_least=True))
+    until = statistics.median(found[3] for found in wrote)
     added = statistics.mean(found[0] for found in wrote)
     made += ["", *bars(goals), ""]
     made.append(

@@ -93,7 +93,8 @@ def bars(lines: Iterable[Line]) -> list[str]:
     for line in lines:
         assert line.target is not None, line.what
         bound = f"{'at least' if line.at_least else 'at most'} {line.target:g} {line.unit}".rstrip()
-        measured = f"{line.measured:.3g} {line.unit}".rstrip()
+        number = f"{line.measured:,.0f}" if line.measured >= 100 else f"{line.measured:.3g}"
+        measured = f"{number} {line.unit}".rstrip()
         made.append(f"| {line.what} | {measured} | {bound} | {'yes' if line.passed else '**no**'} |")
     return made
 
