@@ -9,7 +9,9 @@ from typing import Any
 from attrs import evolve, frozen
 
 from eddy.checks import whole
+from eddy.engine.options import DEFAULTS
 from eddy.errors import EddyError, QueryError
+from eddy.query.names import nearest
 from eddy.reorder.disorder import LATE
 from eddy.running.gathered import RESULTS
 from eddy.running.letters import Letters, way_of
@@ -25,6 +27,12 @@ from eddy.values.durations import nanoseconds
 _NUMBER = re.compile(r"\d+(\.\d*)?")
 EVERY = 10.0
 """Seconds between checkpoints, where nobody says."""
+
+OF_A_RUN = (
+    *("sink", "bad", "batch", "limit", "on_progress", "checkpoint", "every", "speed", "latency", "metrics"),
+    *("watch", "report", "on"),
+)
+"""What `eddy.run` takes beside the options of an engine."""
 
 
 @frozen(eq=False)
@@ -95,6 +103,7 @@ def checked(
         raise EddyError(
             "checkpoint= needs a sink that outlives the process: give sink=, such as 'out.parquet'"
         )
+    _check_known(engine)
     late_way, late_sink = way_of("late", "error" if late is None else late)
     bad_way, bad_sink = way_of("bad", bad)
     assert late_way in LATE
@@ -112,6 +121,14 @@ def checked(
         Shows(None, None) if pages is None else pages,
         dict(engine),
     )
+
+
+def _check_known(engine: Mapping[str, Any]) -> None:
+    """EddyError for an option that neither a run nor an engine has."""
+    known = ("plan", *DEFAULTS)
+    for name in engine:
+        if name not in known:
+            raise EddyError(f"eddy.run has no option {name}: {nearest(name, [*OF_A_RUN, *known])}")
 
 
 def seconds(what: str, value: Any) -> float:

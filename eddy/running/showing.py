@@ -38,7 +38,20 @@ def shows(watch: Any, report: Any) -> Shows:
     port = None
     if watch is not None and watch is not False:
         port = 0 if watch is True else checked("watch", watch, whole(0), "is a port:")
-    return Shows(port, None if report is None else path_to("report is a file, such as run.html", report))
+    return Shows(port, None if report is None else _report(report))
+
+
+def _report(report: Any) -> str:
+    """Where a report is to be written; EddyError if it cannot be, before a run that would end with it."""
+    path = path_to("report is a file, such as run.html", report)
+    folder = os.path.dirname(os.path.abspath(path))
+    if os.path.isdir(path):
+        raise EddyError(
+            f"report: {path} is a folder; give a file in it, such as {os.path.join(path, 'run.html')}"
+        )
+    if not os.path.isdir(folder):
+        raise EddyError(f"report: there is no folder {folder}: make it first, or give another place")
+    return path
 
 
 @define(eq=False)
