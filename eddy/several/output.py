@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, cast
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 
 from eddy.access import Access
 from eddy.intake.travel import WHEN
@@ -69,6 +69,7 @@ class SharedOutput(Output):
         self._changes: SignedOutput | None = None
         self._shown: list[Place] | None = None
         self._alike: list[Alike] | None = None
+        self._young: list[Member] | None = None
         self._signed: tuple[dict[str, Member] | None, bool] = None, False
 
     @property
@@ -101,18 +102,30 @@ class SharedOutput(Output):
     def join(self, member: Member) -> None:
         """One more query."""
         self.members = {**self.members, member.name: member}
-        self._shown = self._alike = None
+        self._shown = self._alike = self._young = None
 
     def see_otherwise(self) -> None:
         """Queries see other rows from now on."""
-        self._alike = None
+        self._alike = self._young = None
+
+    def settle(self, lows: Array) -> None:
+        """Windows begin at these rows: queries that see all of them are like those that were there from the beginning.
+
+        Those who have results from before know them as they were.
+        """
+        if self._young is None:
+            self._young = [member for member in self.members.values() if member.firsts is not None]
+        grown = {m.name: evolve(m, firsts=None) for m in self._young if (m.firsts <= lows).all()}
+        if grown:
+            self.members = {name: grown.get(name, member) for name, member in self.members.items()}
+            self.see_otherwise()
 
     def leave(self, name: str) -> Member:
         """A query goes."""
         left = dict(self.members)
         member = left.pop(name)
         self.members = left
-        self._shown = self._alike = None
+        self._shown = self._alike = self._young = None
         if not self.signed:
             self._changes = None
         return member

@@ -241,6 +241,7 @@ class SharedGroup(Group):
 
     def take(self, arrivals: Arrivals | Batches, crowded: bool = False) -> Makers:
         wanted = self.output.demand.look()
+        self.output.settle(self._lows)
         found = super().take(arrivals)
         if wanted and crowded and isinstance(found, Parts):
             self._house.access.take()

@@ -104,3 +104,28 @@ def test_results_of_many_cores_are_the_same_whether_they_are_read_or_not():
                         ]
                         assert own == result.to_arrow().to_pylist()
             unread.clear()
+
+
+@pytest.mark.parametrize("kept", [0, 6])
+def test_a_query_that_came_later_has_its_rows_before_and_after_windows_have_turned(kept):
+    """Without history it sees the rows to come: in one table with others, read at once or some pushes later."""
+    random, waiting = np.random.default_rng(3), []
+    engine = eddy.Eddy(rules(20))
+    for at in range(0, 120, 40):
+        engine.push_all(batches(random, at))
+    engine.add("late", rules(8)["rule 7"], history=False)
+    alone, early = eddy.Eddy(rules(20)["rule 7"]), eddy.Eddy(rules(20)["rule 7"])
+    again = np.random.default_rng(3)
+    for at in range(0, 120, 40):
+        early.push_all(batches(again, at))
+    for at in range(120, 800, 40):
+        batch = batches(random, at)
+        waiting.append((engine.push_all(batch), alone.push_all(batch), early.push_all(batch)))
+        while len(waiting) > kept:
+            found, late, all_along = waiting.pop(0)
+            table = found.to_arrow().to_pylist()
+            for name, wanted in (("late", late), ("rule 7", all_along)):
+                own = [
+                    {k: v for k, v in row.items() if k != "query"} for row in table if row["query"] == name
+                ]
+                assert own == wanted.to_arrow().to_pylist() == found[name].to_arrow().to_pylist()
