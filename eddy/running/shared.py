@@ -30,6 +30,8 @@ class SharedEngine:
         self.engine, self.query = engine, feed
         self._gathered = gathered
         self.log = Log(RUN)
+        self._late = {stream.name: stream.late for stream in engine.overall().streams}
+        """Late rows that were told of; those before a restart were."""
         for log in engine.log.values():
             log.name = RUN
 
@@ -76,6 +78,14 @@ class SharedEngine:
     def statistics(self) -> Overall:
         """Of all queries together."""
         return self.engine.overall()
+
+    def tell_late(self) -> None:
+        """Tell the log of late rows that have come since the last time."""
+        for stream in self.statistics().streams:
+            more = stream.late - self._late.get(stream.name, 0)
+            if more:
+                self._late[stream.name] = stream.late
+                self.log.count("late rows", stream.name, more)
 
     @property
     def plan(self) -> str:

@@ -13,6 +13,7 @@ from eddy.reorder.watermark import LAST
 from eddy.running.feeds import BEFORE, Feed
 from eddy.running.options import Options
 from eddy.running.outcome import Progress
+from eddy.running.shared import SharedEngine
 from eddy.values.durations import lag_text, nanoseconds
 from eddy.values.instants import format_instant
 
@@ -28,7 +29,7 @@ READING, IDLE, AWAITED, ENDED = "reading", "idle", "not there yet", "ended"
 class Teller:
     """Looks at a run now and then."""
 
-    engine: Eddy
+    engine: Eddy | SharedEngine
     feeds: Sequence[Feed]
     options: Options
     began: float
@@ -93,6 +94,8 @@ class Teller:
                 first = bad.first[0] if bad.first else ""
                 log.count("dead letters", name, count - self._bad.get(name, 0), first=first)
         self._bad = dict(bad.counts)
+        if isinstance(self.engine, SharedEngine):  # others tell of late rows themselves
+            self.engine.tell_late()
         log.flush(last=ended)
 
     def _progress(self, now: float, results: int, checkpoints: int, ended: bool) -> Progress:

@@ -116,7 +116,7 @@ def test_a_limit_counts_the_results_of_all_queries(tmp_path):
 
 
 @pytest.mark.parametrize("late", ["drop", "keep:late.jsonl"])
-def test_late_and_bad_rows_are_told_apart(late, tmp_path, monkeypatch):
+def test_late_and_bad_rows_are_told_apart(late, tmp_path, monkeypatch, caplog):
     """As in a run of one query."""
     monkeypatch.chdir(tmp_path)
     tables = {name: feed(3, disorder=60)[name] for name in "AB"}
@@ -130,7 +130,10 @@ def test_late_and_bad_rows_are_told_apart(late, tmp_path, monkeypatch):
 
     one = run(QUERIES["all"])
     kept = [path.read_text() for path in sorted(tmp_path.iterdir())]
+    caplog.clear()
     outcome = run({name: QUERIES[name] for name in ("all", "some")})
+    told = [record.rows for record in caplog.records if record.event == "late rows"]
+    assert sum(told) == sum(outcome.late.values())
     assert outcome.late == one.late and outcome.late["A"] and outcome.bad == one.bad == {"B": 1}
     assert [path.read_text() for path in sorted(tmp_path.iterdir())] == kept
     assert len(kept) == (1 if late == "drop" else 2)
