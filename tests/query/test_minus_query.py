@@ -302,7 +302,7 @@ def test_except_with_itself():
         ("SELECT A.k FROM A EXCEPT B ON A.k = B.k WHERE A.v = B.v", "in SQL behind EXCEPT"),
         ("SELECT B.k FROM A EXCEPT B ON A.k = B.k", "B is subtracted"),
         ("SELECT A.k FROM A EXCEPT A ON A.k = A.k", "named twice"),
-        ("SELECT A.k FROM (SELECT * FROM A) EXCEPT B ON A.k = B.k", "EXCEPT does not go with subqueries"),
+        ("SELECT A.k FROM (SELECT * FROM A) AS A EXCEPT B ON A.k = B.k WHERE B.v = 1", "B is subtracted"),
         ("SELECT A.k FROM A EXCEPT B ON A.k IN (SELECT k FROM B)", "stand in WHERE"),
         ("SELECT A.k FROM A EXCEPT B ON A.k = B.k [ROWS 5]", "stands behind no stream"),
         ("SELECT A.k FROM A EXCEPT D ON A.k = D.k", "no schema for stream D"),
