@@ -152,25 +152,11 @@ def test_panes_of_rows_begin_where_the_stream_does():
     assert counts == [2, 3, 4, 1, 2]
 
 
-def test_what_is_for_one_query_only_says_so(tmp_path):
-    """Runs, Spark, metrics, the page, threads and parts of results are of one query: each is refused in a line."""
-    import eddy.spark
-
-    queries = {"join": made(QUERIES["join"])}
-    engine = eddy.Eddy(queries)
-    (tmp_path / "rows.csv").write_text("ts,x,y,v,s\n1,1,1,1,a\n", encoding="utf-8")
-    row = {"ts": 1, "x": 1, "y": 1, "v": 1, "s": "a"}
-    for ask in (
-        lambda: eddy.run(queries, dict.fromkeys("AB", tmp_path / "rows.csv")),
-        lambda: eddy.spark.join(queries, {}),
-        lambda: eddy.metrics(engine, ":0"),
-        lambda: eddy.watch(engine),
-        lambda: engine.watch(),
-        lambda: eddy.Eddy(queries, threads=2),
-        lambda: engine.push("A", columns("A", [row]), max_rows=2),
-    ):
-        with pytest.raises(eddy.EddyError, match=r"one query|one thread"):
-            ask()
+def test_parts_of_results_are_of_one_query():
+    """`max_rows` is refused in a line."""
+    engine = eddy.Eddy({"join": made(QUERIES["join"])})
+    with pytest.raises(eddy.EddyError, match=r"one query"):
+        engine.push("A", columns("A", [{"ts": 1, "x": 1, "y": 1, "v": 1, "s": "a"}]), max_rows=2)
 
 
 def test_what_it_was_made_with_can_be_asked():
