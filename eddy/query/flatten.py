@@ -20,7 +20,7 @@ from eddy.query.outputs import is_everything, written
 from eddy.query.own_calls import has_aggregate
 from eddy.query.place import about, at, in_place_of
 from eddy.query.sides import Item, Part, Sides, check_strict
-from eddy.query.steps import Group, Link, joins_of, needs_line
+from eddy.query.steps import IN_LINE, Group, Link, joins_of, needs_line
 
 Columns = Callable[[str], Sequence[str]]
 """The columns of a stream, by the name of its schema."""
@@ -93,6 +93,8 @@ class _Flat:
         joins = []
         for stream, join in line[1:]:
             join = exp.Join() if join is None else join
+            if self.nested:
+                join.meta[IN_LINE] = True
             join.set("this", stream)
             joins.append(join)
         select.set("joins", joins)

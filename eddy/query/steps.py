@@ -11,6 +11,8 @@ from eddy.query.attaching import KINDS, kind_of
 from eddy.query.attachment import AntiJoin, Attach, FullJoin, LeftJoin, RightJoin
 from eddy.query.parse import parts_of
 
+IN_LINE = "in line"
+"""Of a join's node: it stands in the line of a subquery already, so it is no comma, though it says nothing."""
 WRITTEN = "written"
 """Of a join's node: what the user wrote there, if that is not what it says."""
 _SIDES: dict[type[Attach], str] = {LeftJoin: "LEFT", RightJoin: "RIGHT", FullJoin: "FULL"}
@@ -120,8 +122,9 @@ def is_late(kind: type[Attach]) -> bool:
 
 
 def is_comma(join: exp.Join) -> bool:
-    """Whether a join says nothing: that is how a comma is read."""
-    return not any(join.args.get(clause) for clause in ("on", "using", "method", "side", "kind"))
+    """Whether a join says nothing: that is how a comma is read, unless it stands in a line already."""
+    says = any(join.args.get(clause) for clause in ("on", "using", "method", "side", "kind"))
+    return not says and not join.meta.get(IN_LINE)
 
 
 def conjuncts_of(node: exp.Expr) -> list[exp.Expr]:

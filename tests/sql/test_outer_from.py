@@ -24,6 +24,13 @@ STATEMENTS = [
     "SELECT A.x, q.z FROM A JOIN (SELECT x, z FROM B WHERE x NOT IN (SELECT x FROM C)) AS q ON A.x = q.x",
     "SELECT A.x, q.z FROM A JOIN (SELECT x, z FROM B WHERE EXISTS (SELECT 1 FROM C WHERE z = B.z)) AS q ON A.x = q.x",
     "WITH q AS (SELECT x, z FROM B) SELECT q.x FROM q WHERE x IN (SELECT x FROM A WHERE y > 1)",
+    # a comma within a subquery binds what it has, whatever joins stand around it
+    "SELECT z.ax, z.cz FROM (SELECT s.ax, C.z AS cz FROM (SELECT A.x AS ax, B.z AS bz FROM A, B) AS s "
+    "RIGHT JOIN C ON s.bz = C.z) AS z",
+    "SELECT z.ax, z.bz, z.cz FROM (SELECT s.ax, s.bz, C.z AS cz FROM (SELECT A.x AS ax, B.z AS bz FROM A, B) AS s "
+    "FULL JOIN C ON s.bz = C.z) AS z",
+    "WITH s AS (SELECT A.x AS ax, B.z AS bz FROM A, B), t AS (SELECT s.ax, C.z AS cz FROM s RIGHT JOIN C ON s.bz = C.z) "
+    "SELECT t.ax, t.cz FROM t",
     # the first item
     "SELECT q.x, B.z FROM (SELECT x, y FROM A WHERE y > 1) AS q LEFT JOIN B ON q.x = B.x",
     "SELECT q.x, B.z FROM (SELECT x, y FROM A WHERE y > 1) AS q RIGHT JOIN B ON q.x = B.x",
