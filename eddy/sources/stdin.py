@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 
 from eddy.errors import EddyError
-from eddy.sources.base import BATCH, Bad, Piece, Source
+from eddy.sources.base import BATCH, Bad, Piece, Seen, Source, joined, names_in
 from eddy.sources.inferring import Inferred
 from eddy.sources.lines import BLOCK_A_ROW, blocks, read_block
 from eddy.sources.text import LINES, Format
@@ -18,6 +18,8 @@ from eddy.sources.text import LINES, Format
 NAME = "standard input"
 WAITED = 100
 """Lines that are waited for, at most, where those before say nothing of the columns."""
+AT_ONCE = 1 << 16
+"""Bytes that are taken of what is there already, at most."""
 
 
 class StandardInput(Source):
@@ -33,6 +35,7 @@ class StandardInput(Source):
         self.time, self.batch = time, BATCH
         self.file: Any = sys.stdin.buffer if file is None else file
         self.begun = b""
+        self.given = schema
         if schema is None:
             self.inferred = self._as_it_seems()
             schema = self.inferred.schema
@@ -43,6 +46,16 @@ class StandardInput(Source):
         narrow = copy.copy(self)
         narrow.columns, narrow.batch = dict(columns), batch or self.batch
         return narrow
+
+    def completed(self) -> Source:
+        if self.given is None or self.seen is not None or self.file is None:
+            return self
+        found, whole = self._as_it_seems(), copy.copy(self)
+        whole.inferred = found.without(names_in(self.given))
+        whole.schema = joined(found.schema, self.given)
+        header = self.format.has_header
+        whole.seen = Seen(tuple(found.schema.names), names_in(self.given), header, not header)
+        return whole
 
     def read(self, position: Any) -> Iterator[Piece]:
         if position is not None or self.file is None:
@@ -61,24 +74,33 @@ class StandardInput(Source):
             yield piece
 
     def _as_it_seems(self) -> Inferred:
-        """What the first lines say: two, if there are so many, those that are there already, and more, one by one, if
+        """What the first lines say: two, if there are so many, those that came with them, and more, one by one, if
         nothing can be made of these."""
-        lines = [self.file.readline(), self.file.readline()]
-        lines += [self.file.readline() for _ in range(self._at_hand().count(b"\n"))]
-        last = len(lines) + WAITED
-        while True:
-            self.begun = b"".join(lines)
+        if self.begun:
+            return self.format.inferred(NAME, self.begun)
+        self.begun = self._two_lines()
+        for waited in range(WAITED + 1):
             try:
                 return self.format.inferred(NAME, self.begun)
             except EddyError:
-                lines.append(self.file.readline())
-                if not lines[-1] or len(lines) > last:
+                more = self.file.readline()
+                if not more or waited == WAITED:
                     raise
+                self.begun += more
+        raise AssertionError("the last of them returns or raises")
 
-    def _at_hand(self) -> bytes:
-        """What can be read without waiting."""
-        peek = getattr(self.file, "peek", None)
-        return b"" if peek is None else bytes(peek())
+    def _two_lines(self) -> bytes:
+        """Two lines, and what is read with them; a third one is not waited for."""
+        some = getattr(self.file, "read1", None)
+        if some is None:
+            return bytes(self.file.readline() + self.file.readline())
+        found = b""
+        while found.count(b"\n") < 2:
+            more = some(AT_ONCE)
+            if not more:
+                return found
+            found += more
+        return found if found.endswith(b"\n") else bytes(found + self.file.readline())
 
 
 class _Joined:
