@@ -29,8 +29,8 @@ STATEMENTS = [
     "RIGHT JOIN C ON s.bz = C.z) AS z",
     "SELECT z.ax, z.bz, z.cz FROM (SELECT s.ax, s.bz, C.z AS cz FROM (SELECT A.x AS ax, B.z AS bz FROM A, B) AS s "
     "FULL JOIN C ON s.bz = C.z) AS z",
-    "WITH s AS (SELECT A.x AS ax, B.z AS bz FROM A, B), t AS (SELECT s.ax, C.z AS cz FROM s RIGHT JOIN C ON s.bz = C.z) "
-    "SELECT t.ax, t.cz FROM t",
+    "WITH s AS (SELECT A.x AS ax, B.z AS bz FROM A, B), t AS (SELECT s.ax, C.z AS cz FROM s RIGHT JOIN C "
+    "ON s.bz = C.z) SELECT t.ax, t.cz FROM t",
     # the first item
     "SELECT q.x, B.z FROM (SELECT x, y FROM A WHERE y > 1) AS q LEFT JOIN B ON q.x = B.x",
     "SELECT q.x, B.z FROM (SELECT x, y FROM A WHERE y > 1) AS q RIGHT JOIN B ON q.x = B.x",
