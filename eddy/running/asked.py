@@ -17,12 +17,12 @@ from eddy.query.query import Query
 from eddy.query.sql import sql
 from eddy.query.stream import Stream
 from eddy.running.columns import Typing, typed
+from eddy.running.schemas import completed
 from eddy.shown import shown
 from eddy.sources.base import Source
 from eddy.sources.inferring import Inferred
 from eddy.values.types import ColumnType
 
-_UNSORTED = "ORDER BY, LIMIT and OFFSET sort and cut engine.table(): a run gives all changes of all groups"
 _WORD = re.compile(r"\w+")
 _BRACKET = re.compile(r"\[[^\[\]]*\]")
 _EXCEPT = re.compile(r"(?<![\w.])EXCEPT\b", re.IGNORECASE)
@@ -58,7 +58,7 @@ class Declared:
             raise error from None
         tables = tables_of(text)
         told = [*self.typing.warnings(made, tables), *self.typing.without_time(made, tables)]
-        for one in [*told, _UNSORTED] if made.cut else told:
+        for one in told:
             if one not in self.told:
                 self.told.add(one)
                 warnings.warn(one, stacklevel=4)
@@ -76,13 +76,8 @@ def declared(texts: Sequence[Any], sources: Mapping[str, Source]) -> Declared:
     while True:
         named = typing.streams(lambda columns, time: named_in(whole_text, columns, time))
         wrong = [error for text in texts if (error := _wrong(text, named)) is not None]
-        lacking = any(_lacks_column(_with_all(text, typing)) for text in texts) if wrong else False
-        if not any(typing.fit(str(error), tables) for error in wrong) and not (lacking and typing.complete()):
+        if not any(typing.fit(str(error), tables) for error in wrong):
             return Declared(typing, named)
-
-
-def _lacks_column(error: QueryError | None) -> bool:
-    return error is not None and re.search(r" has (?:no|a) column ", str(error)) is not None
 
 
 def _tell_more(error: QueryError, text: str, typing: Typing) -> None:
@@ -93,6 +88,10 @@ def _tell_more(error: QueryError, text: str, typing: Typing) -> None:
             f"{error}\n{' and '.join(texts)}: text, as it seems from the first MB. Where bad rows make it seem so, "
             'give the types: schema={"ts": "timestamp", ...}',
         )
+    if re.search(r" has (?:no|a) column ", str(error)):
+        for source in typing.sources.values():
+            if not source.there():
+                error.args = (f"{error}. {source} is not there yet, and its schema names no such column",)
     words = _words(text)
     told = [
         f"{name}.{column} is {kind}"
@@ -186,7 +185,7 @@ def _check_columns(query: Query, stream: str, source: Source) -> None:
     have, others = typed(source)
     wanted = query.streams[stream].columns
     if not wanted.keys() <= have.keys() | others.keys():
-        source = _completed(source)
+        source = completed(source)
         have, others = typed(source)
     for name, kind in wanted.items():
         if name in have:
@@ -209,14 +208,6 @@ def _readable(inferred: Inferred | None, column: str, text: bool) -> bool:
     if inferred is None:
         return False
     return inferred.texts if text else column in inferred.open or column in inferred.seeming
-
-
-def _completed(source: Source) -> Source:
-    """The same with the columns that it has beside those that its schema names, if anybody can say."""
-    try:
-        return source.completed()
-    except EddyError:
-        return source
 
 
 def _words(text: str) -> set[str]:

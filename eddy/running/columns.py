@@ -17,6 +17,7 @@ from eddy.errors import EddyError, QueryError
 from eddy.query.names import nearest
 from eddy.query.query import Query
 from eddy.query.stream import Stream
+from eddy.running.schemas import checked
 from eddy.shown import shown
 from eddy.sources.base import Source
 from eddy.sources.inferring import Inferred, Misfit
@@ -52,7 +53,8 @@ def typed(source: Source) -> tuple[dict[str, ColumnType], dict[str, str]]:
 
 
 def time_of(source: Source, columns: Mapping[str, ColumnType]) -> str | None:
-    """The column of its time: the one that it says, `ts`, or its only timestamp; None where there is none of these."""
+    """The column of its time: the one that it says, `ts`, its only timestamp, or the only one that its schema names;
+    None where there is none of these."""
     if source.time is not None:
         if source.time not in columns:
             raise EddyError(
@@ -64,6 +66,8 @@ def time_of(source: Source, columns: Mapping[str, ColumnType]) -> str | None:
     times = [name for name in columns if name.lower() == "ts"] or [
         name for name, kind in columns.items() if kind.kind == "timestamp"
     ]
+    if len(times) > 1 and source.seen is not None:
+        times = [name for name in times if name in source.seen.named] or times
     return times[0] if len(times) == 1 else None
 
 
@@ -77,12 +81,11 @@ class Typing:
     """Columns that no query can use, and their types."""
     taken: dict[tuple[str, str], Misfit | None] = field(factory=dict)
     """Columns that are read as something else than was inferred; None: there is nothing in them."""
-    whole: bool = False
-    """Whether the columns that no schema names are there, too."""
     guessed: set[str] = field(factory=set)
     """Sources whose time has no values, and is what nothing says."""
 
     def __attrs_post_init__(self) -> None:
+        self.sources = {name: checked(source) for name, source in self.sources.items()}
         found = {name: typed(source) for name, source in self.sources.items()}
         self.kinds = {name: columns for name, (columns, _) in found.items()}
         self.others = {name: others for name, (_, others) in found.items()}
@@ -112,27 +115,6 @@ class Typing:
         for name in found:
             self.kinds[name][str(self.time(name))] = _WHOLE
         return bool(found)
-
-    def complete(self) -> bool:
-        """Have the columns that files have beside those that a schema names; whether there are any."""
-        if self.whole:
-            return False
-        self.whole, more = True, {}
-        for name, source in self.sources.items():
-            try:
-                more[name] = source.completed()
-            except EddyError:  # there is no file yet, or none that could be read
-                more[name] = source
-        if all(more[name] is source for name, source in self.sources.items()):
-            return False
-        found = Typing(more)
-        self.sources, self.kinds, self.others, self.taken = (
-            found.sources,
-            found.kinds,
-            found.others,
-            found.taken,
-        )
-        return True
 
     def warnings(self, query: Query, tables: Mapping[str, str]) -> Iterator[str]:
         """What somebody should know of the types that were taken: of columns that the query reads."""

@@ -18,6 +18,7 @@ from eddy.running.columns import misfits_of, time_of, typed
 from eddy.running.feeds import Feed
 from eddy.running.letters import SCHEMA, Letters
 from eddy.running.merging import NAP
+from eddy.running.schemas import checked
 from eddy.sinks.base import Sink, commit_at_once
 from eddy.sources.base import Source
 from eddy.sources.paced import Pace, Paced
@@ -95,6 +96,7 @@ class Replay:
         )
 
     def _feed(self, name: str, source: Source) -> Feed:
+        source = checked(source)
         columns, _ = typed(source)
         for told in misfits_of(name, source):
             warnings.warn(told, stacklevel=2)

@@ -29,6 +29,37 @@ class Bad:
     """Where it stands, if that is not where its piece does."""
 
 
+@frozen
+class Seen:
+    """What was seen of the columns of a source whose schema may name some of them only."""
+
+    names: tuple[str, ...]
+    """Those that it has."""
+    named: tuple[str, ...]
+    """Those that its schema names."""
+    whole: bool = True
+    """Whether it has no others; else only its beginning was seen."""
+    keys: bool = False
+    """Whether a row may lack any of them."""
+
+    def absent(self) -> list[str]:
+        """Those that its schema names, and that were not seen."""
+        return [name for name in self.named if name not in self.names]
+
+
+def joined(found: pa.Schema, given: Mapping[str, object] | pa.Schema) -> Mapping[str, object] | pa.Schema:
+    """All columns that were found, in their order, with the types that somebody has given."""
+    kinds: dict[str, object] = dict(zip(found.names, found.types, strict=True))
+    if isinstance(given, pa.Schema):
+        return pa.schema(list((kinds | dict(zip(given.names, given.types, strict=True))).items()))
+    return {**kinds, **given}
+
+
+def names_in(schema: Mapping[str, object] | pa.Schema) -> tuple[str, ...]:
+    """The columns that a schema names."""
+    return tuple(schema.names if isinstance(schema, pa.Schema) else schema)
+
+
 @frozen(eq=False)
 class Piece:
     """Some rows of a source, and where they stand: what a source may yield in the place of a pair."""
@@ -85,6 +116,8 @@ class Source:
     """Whether another thread may read it, and a piece before it is asked for: what libraries read without Python."""
     inferred: Inferred | None = None
     """What its columns seem to be, where nobody says it: it can be read as others, too."""
+    seen: Seen | None = None
+    """What was seen of its columns, where it has a schema; None: nobody has looked."""
 
     def read(self, position: Any) -> Iterator[tuple[Any, Any] | Piece]:
         """Yield (batch, position) for the rows behind ``position``, None at the beginning.

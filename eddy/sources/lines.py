@@ -10,7 +10,7 @@ import pyarrow as pa
 from attrs import evolve, field, frozen
 
 from eddy.errors import EddyError
-from eddy.sources.base import BATCH, Bad, Piece, Source
+from eddy.sources.base import BATCH, Bad, Piece, Seen, Source, joined, names_in
 from eddy.sources.compressed import damage_of, decompressed
 from eddy.sources.inferring import Inferred
 from eddy.sources.isolating import isolated
@@ -45,33 +45,48 @@ class LineFiles(Source):
     follow: bool = False
     rest: bool = False
     """Whether columns that ``given`` does not name are there too, as they are inferred."""
+    beginning: tuple[Inferred, bool] | None = field(init=False)
+    """What the first file seems to be, and whether nothing else can be in it."""
     inferred: Inferred | None = field(init=False)
+    seen: Seen | None = field(init=False)
     schema: Any = field(init=False)
 
-    @inferred.default
-    def _as_it_seems(self) -> Inferred | None:
+    @beginning.default
+    def _as_it_begins(self) -> tuple[Inferred, bool] | None:
         if self.given is not None and not self.rest:
             return None
         names = self.files.names()
         if not names and self.follow:
             return None  # it is still to come, and the query says what it is to have
         if not names:
-            raise EddyError(
-                f"there is no file {self.files.path}: give its schema too, if it is still to come"
-            )
-        found = first_with_columns(
-            names, self._opened, self._inferred, lambda found: len(found.open) < len(found.schema)
+            raise self.files.absent()
+        found, whole = first_with_columns(
+            names, self._opened, self._inferred, lambda found: len(found[0].open) < len(found[0].schema)
         )
-        return found.without(self.given or ())
+        only = len(names) == 1 and not (self.follow and self.files.many)
+        return found, only and (self.format.has_header or (whole and not self.follow))
+
+    @inferred.default
+    def _as_it_seems(self) -> Inferred | None:
+        if self.beginning is None:
+            return None
+        return self.beginning[0].without(() if self.given is None else names_in(self.given))
+
+    @seen.default
+    def _as_it_is(self) -> Seen | None:
+        if self.beginning is None or self.given is None:
+            return None
+        found, whole = self.beginning
+        return Seen(tuple(found.schema.names), names_in(self.given), whole, not self.format.has_header)
 
     @schema.default
     def _schema(self) -> Any:
-        if self.inferred is None or self.given is None:
-            return self.given if self.inferred is None else self.inferred.schema
-        found = self.inferred.schema
-        return {**dict(zip(found.names, found.types, strict=True)), **self.given}
+        if self.beginning is None:
+            return self.given
+        found = self.beginning[0].schema
+        return found if self.given is None else joined(found, self.given)
 
-    def _inferred(self, name: str, file: Any) -> Inferred:
+    def _inferred(self, name: str, file: Any) -> tuple[Inferred, bool]:
         sample = file.read(SAMPLE)
         if b"\n" not in sample:
             sample += file.readline()
@@ -79,7 +94,8 @@ class LineFiles(Source):
         if damage is not None and b"\n" not in sample:
             raise EddyError(f"{name} is damaged: {damage}")
         refuse_others(name, sample)
-        return self.format.inferred(name, _whole_lines(sample))
+        whole = sample.endswith(b"\n") and not file.read(1)
+        return self.format.inferred(name, _whole_lines(sample)), whole
 
     @property
     def bounded(self) -> bool:  # type: ignore[override]
@@ -98,7 +114,8 @@ class LineFiles(Source):
         return evolve(self, columns=kinds, batch=batch or self.batch, given=kinds, rest=False)
 
     def completed(self) -> Source:
-        return self if self.given is None or self.rest else evolve(self, rest=True)
+        empty = self.files.many and not self.files.names()
+        return self if self.given is None or self.rest or empty else evolve(self, rest=True)
 
     def read(self, position: Any) -> Iterator[Piece]:
         at = position or {"file": "", "byte": 0, "line": 0}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import difflib
 import fnmatch
 import glob
 import os
@@ -64,6 +65,18 @@ class Files:
                 return sorted(name for name in self._walk() if self._counts(name, self.path, False))
             there = os.path.exists(self.path) if self._remote is None else self._remote.exists(self.path)
         return [self.path] if there else []
+
+    def absent(self) -> EddyError:
+        """What to say where there is none: a name nearly like it may be meant."""
+        folder, name = os.path.split(self.path)
+        others: list[str] = []
+        if self._remote is None and not self.many:
+            with contextlib.suppress(OSError):
+                others = os.listdir(folder or ".")
+        close = difflib.get_close_matches(name, others, n=1, cutoff=0.75)
+        if close:
+            return EddyError(f"there is no file {self.path}: did you mean {os.path.join(folder, close[0])}?")
+        return EddyError(f"there is no file {self.path}: give its schema, and follow, if it is still to come")
 
     def would_have(self, name: str) -> bool:
         """Whether a file of this machine is one of them, or would be if it were there."""

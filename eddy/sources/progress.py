@@ -54,7 +54,7 @@ def known_files(files: Files, last: str, follow: bool = False) -> list[str]:
             f"{last} is gone, and it is where reading was to go on: put it back, or begin a new checkpoint"
         )
     if not names and not files.many and not follow:
-        raise EddyError(f"there is no file {files.path}")
+        raise files.absent()
     return [name for name in names if name >= last]
 
 

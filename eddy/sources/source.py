@@ -92,7 +92,7 @@ def format_of(path: str) -> str:
         every = Files(path, tuple(ending + more for ending in ENDINGS for more in _MORE))
         found = next((kind for kind in map(_by_ending, every.names()) if kind is not None), None)
         if found is None and not every.names() and not every.many:
-            raise EddyError(f"there is no file {path}")
+            raise every.absent()
         if found is None and not every.names():
             raise EddyError(
                 f"{path}: its name does not say what it is, and there are no files in it that do: give format=, one of "

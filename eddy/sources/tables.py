@@ -10,7 +10,7 @@ import pyarrow as pa
 from attrs import evolve, field, frozen
 
 from eddy.errors import EddyError
-from eddy.sources.base import BATCH, Bad, Piece, Source
+from eddy.sources.base import BATCH, Bad, Piece, Seen, Source, joined, names_in
 from eddy.sources.looking import looked
 from eddy.sources.places import Files
 from eddy.sources.progress import before, first_with_columns, known_files, total, worst
@@ -30,6 +30,7 @@ class TableFiles(Source):
     columns: tuple[str, ...] | None = None
     batch: int = ROWS
     follow: bool = False
+    seen: Seen | None = None
     schema: pa.Schema = field(init=False)
 
     @schema.default
@@ -40,9 +41,7 @@ class TableFiles(Source):
         if not names and self.follow:
             return None  # it is still to come, and the query says what it is to have
         if not names:
-            raise EddyError(
-                f"there is no file {self.files.path}: give its schema too, if it is still to come"
-            )
+            raise self.files.absent()
         return first_with_columns(names, self.files.open, lambda name, file: self._opened(name, file).schema)
 
     @property
@@ -62,10 +61,12 @@ class TableFiles(Source):
         return evolve(self, columns=tuple(columns), batch=batch or self.batch, given=schema or self.given)
 
     def completed(self) -> Source:
-        if self.given is None:
+        names = self.files.names()
+        if self.given is None or self.seen is not None or (not names and (self.follow or self.files.many)):
             return self
         schema = evolve(self, given=None).schema
-        return evolve(self, given={**dict(zip(schema.names, schema.types, strict=True)), **self.given})
+        seen = Seen(tuple(schema.names), names_in(self.given), len(names) == 1 and not self.follow)
+        return evolve(self, given=joined(schema, self.given), seen=seen)
 
     def read(self, position: Any) -> Iterator[Piece]:
         at = position or {"file": "", "row": 0}

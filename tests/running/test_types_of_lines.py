@@ -111,7 +111,7 @@ def test_floats_in_the_place_of_times_are_not_passed_over(place):
 
 
 def test_a_schema_may_name_some_of_the_columns(place, capfd):
-    """The others are inferred; `*` stands for those that it names, and a column that no file has is told of."""
+    """The others are inferred; `*` stands for all of them, and a column that no file has is told of."""
     write(place / "A.csv", [(ts, k) for ts, k in GOOD if ts < 50])
     schema = 'A={"ts": "int64"}'
     assert main(["run", QUERY, "A=A.csv", "B=B.csv", "--schema", schema, "--quiet"]) == 0
@@ -121,7 +121,7 @@ def test_a_schema_may_name_some_of_the_columns(place, capfd):
         "int64",
         "string",
     ]
-    assert eddy.run("SELECT * FROM A [ROWS 1]", {"A": source}).to_arrow().column_names == ["A.k"]
+    assert eddy.run("SELECT * FROM A [ROWS 1]", {"A": source}).to_arrow().column_names == ["A.ts", "A.k"]
     with pytest.raises(eddy.EddyError, match="no column nn"):
         eddy.run("SELECT A.nn FROM A [ROWS 1]", {"A": source})
     typed = eddy.Query({"A": TYPES}, where="A.k >= 0")

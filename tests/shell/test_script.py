@@ -81,17 +81,19 @@ def test_statements_show_and_change_what_there_is(place, capfd):
     assert main(["sql", "--quiet", "-c", text]) == 0
     out, err = capfd.readouterr()
     lines = out.splitlines()
-    assert lines[:7] == [
+    assert lines[:9] == [
         '"stream","source","columns","time"',
-        '"A","A.csv",2,"ts"',
+        '"A","A.csv",4,"ts"',
         '"column","type","note"',
         '"ts","int64","time"',
+        '"k","int64",""',
         '"id","int32",""',
+        '"note","string",""',
         '"stream","source","columns","time"',
         '"i"',
     ]
-    assert lines[7:9] == ["8", "9"]
-    assert lines[9:] == ['"n"', "118", "119"]
+    assert lines[9:11] == ["8", "9"]
+    assert lines[11:] == ['"n"', "118", "119"]
     assert err == ""
 
 
