@@ -221,7 +221,7 @@ def test_a_header_that_makes_no_sense_is_refused(tmp_path, whole):
 
 NOTES = {"where", "select", "computed", "time_unit", "minus", "group_by", "aggregates", "having"}
 NOTES |= {"retractions", "pins", "frozen", "advise", "stays", "auto", "options", "disorder"}
-NOTES |= {"attached", "attachments", "after", "changes", "metadata"}
+NOTES |= {"attached", "attachments", "after", "changes", "metadata", "only"}
 """Parts of a header that are read only where a query is given, or that older ones have not."""
 
 
