@@ -13,7 +13,7 @@ from eddy.checks import flag
 from eddy.engine import passing, pushing
 from eddy.engine.build import build, started, steered
 from eddy.engine.doors import alone, asked, check_ready
-from eddy.engine.options import checked, given, reloaded, thread_count
+from eddy.engine.options import check_known, checked, given, reloaded, thread_count
 from eddy.engine.stair import StairView
 from eddy.errors import BatchError, EddyError, PlanError
 from eddy.inspect.collect import statistics_of
@@ -90,8 +90,10 @@ class Eddy:
     """Whether it runs queries that have names: see `SharedEddy`."""
     _metadata: Any = None
 
-    def __new__(cls, query: Query | Mapping[str, Query] | None = None, *_: Any, **__: Any) -> Eddy:
+    def __new__(cls, query: Query | Mapping[str, Query] | None = None, *_: Any, **options: Any) -> Eddy:
         """An engine; of several queries one that shares what it can between them."""
+        if cls is Eddy:
+            check_known(options)
         if cls is Eddy and isinstance(query, Mapping):
             from eddy.several.shared_eddy import SharedEddy  # which is an Eddy itself
 
@@ -489,9 +491,8 @@ class Eddy:
                 "with the joins of the others alone"
             )
         if not self._state.executor.routers:
-            raise EddyError(
-                "why and why_not explain joins, not set differences: read the signs of its results"
-            )
+            what = "aggregates" if self.query.grouped else "set differences"
+            raise EddyError(f"why and why_not explain joins, not {what}: read the signs of its results")
         state = self._state
         inquiry = Inquiry(
             self.query, state.streams, state.row_numbers, state.history, state.events, state.first_row

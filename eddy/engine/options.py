@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import operator
+from collections.abc import Iterable
 from numbers import Real
 from typing import Any
 
@@ -11,6 +12,7 @@ from eddy.checks import bytes_of, choice, flag, seed_number, whole
 from eddy.errors import EddyError
 from eddy.migration.migrations import check_technique
 from eddy.query.finality import never_final
+from eddy.query.names import nearest
 from eddy.query.query import Query
 from eddy.reorder.disorder import disorder_of
 from eddy.state import Options
@@ -30,6 +32,14 @@ DEFAULTS: dict[str, Any] = {
     **dict.fromkeys(("lateness", "late", "idle", "clock")),
 }
 """What options are where they are not given; None: there is none, or what is usual."""
+
+
+def check_known(given: Iterable[str]) -> None:
+    """EddyError for an option that an engine does not have."""
+    known = ("query", "plan", *DEFAULTS)
+    for name in given:
+        if name not in known:
+            raise EddyError(f"Eddy has no option {name}: {nearest(name, known)}")
 
 
 def checked(query: Any, plan: Any = None, **given: Any) -> Options:
