@@ -22,6 +22,7 @@ NOT_OF_NUMBERS = (
     "casting",
     "days",
     "decimals",
+    "durations",
     "number_functions",
     "patterns",
     "special_objects",
