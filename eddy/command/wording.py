@@ -10,14 +10,37 @@ from contextlib import contextmanager
 
 OPTIONS = (
     *("lateness", "late", "bad", "checkpoint", "every", "threads", "memory", "plan", "batch", "limit"),
-    *("latency", "idle", "speed", "metrics", "watch", "port", "report", "on", "follow", "time", "schema"),
+    *(
+        "latency",
+        "idle",
+        "speed",
+        "metrics",
+        "watch",
+        "port",
+        "report",
+        "on",
+        "follow",
+        "final",
+        "time",
+        "schema",
+    ),
 )
 """Options that are called the same here and there."""
 _NAMED = "|".join(OPTIONS)
 _RULES = (
+    (r"\bschema=(\{[^{}]*\}) of (\w+)", r"--schema \2='\1'"),
     (r"\bschema=(\{[^{}]*\})", lambda found: f"--schema NAME='{found[1].replace(chr(39), chr(34))}'"),
+    (r"^schema: ", "--schema: "),
     (r"\bformat='(\w+)'", r"--read NAME=\1"),
     (r"\bformat=(?=\W|$)", "--read NAME=FORMAT"),
+    (r"\bsink=\{([^{}]*)\}", lambda found: re.sub(r"'([^']*)': \.\.\.,?", r"--out \1=…", found[1])),
+    (r"\b(watch|final|follow)=True\b", r"--\1"),
+    (
+        r"results of (\S+) and results of (\S+) cannot both go to (\S+): give another place",
+        r"\1 and \2 have the same --out, \3",
+    ),
+    (r"give final=False", "leave --final out"),
+    (r"another query needs an engine of its own", "give this query another folder of --checkpoint"),
     (r"\bsink=(?=\W|$)", "--out"),
     (rf"\b({_NAMED})='([^']*)'", r"--\1 \2"),
     (rf"\b({_NAMED})=(?=[\s,;.:)]|$)", r"--\1"),

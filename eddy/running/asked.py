@@ -92,6 +92,7 @@ def _tell_more(error: QueryError, text: str, typing: Typing) -> None:
         for source in typing.sources.values():
             if not source.there():
                 error.args = (f"{error}. {source} is not there yet, and its schema names no such column",)
+    error.args = (_of_zones(_of_sources(str(error), text, typing), text, typing),)
     words = _words(text)
     told = [
         f"{name}.{column} is {kind}"
@@ -101,6 +102,33 @@ def _tell_more(error: QueryError, text: str, typing: Typing) -> None:
     ]
     if told:
         error.args = (f"{error}. Columns of these types cannot be used: {', '.join(told)}",)
+
+
+def _of_sources(error: str, text: str, typing: Typing) -> str:
+    """An error about a stream that has no source, with what to give."""
+    found = re.match(r"no schema for stream ([^\n:]+): (?!did you mean)[^\n]*", error)
+    if found is None:
+        return error
+    name, tables = found[1], tables_of(text)
+    alias = next(
+        (one for one, table in tables.items() if table == name != one and one in typing.sources), None
+    )
+    what = f"add {name}=PATH" if alias is None else f"give {name}=PATH, not {alias}=PATH"
+    reads = "" if alias is None else f", which {alias} reads"
+    return f"no source for {name}{reads}: {what}{error[found.end() :]}"
+
+
+def _of_zones(error: str, text: str, typing: Typing) -> str:
+    """An error about times of which some have a zone, with what to give for lines without one."""
+    found = re.search(r" has a time zone and (.*?) has none, so .*? or both without", error)
+    column = None if found is None else re.search(r"(\w+)\.(\w+)", found[1])
+    if found is None or column is None:
+        return error
+    name = tables_of(text).get(column[1], column[1])
+    if name not in typing.sources or typing.sources[name].inferred is None:
+        return error
+    given = f'schema={{"{column[2]}": "timestamp[us, UTC]"}} of {name}'
+    return f"{error[: found.end()]}, such as {given}{error[found.end() :]}"
 
 
 def _wrong(text: str, streams: Mapping[str, Stream]) -> QueryError | None:

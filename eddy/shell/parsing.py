@@ -33,6 +33,8 @@ SOURCE_OPTIONS = ("time", "format", "follow")
 SINK_OPTIONS = ("format", "checkpoint", "every")
 SHOWN = ("STREAMS", "OPTIONS")
 QUERY = ("SELECT", "WITH")
+ZONED = "timestamp[us, UTC]"
+"""What TIMESTAMPTZ is."""
 
 
 def parsed(part: Part) -> Statement:
@@ -199,15 +201,20 @@ def _type(cursor: Cursor, first: int) -> ColumnType:
         cursor.refuse("a type is missing here: write BIGINT, DOUBLE, VARCHAR, TIMESTAMP, ...")
     place = (whole, int(tokens[0].start), int(tokens[-1].end) + 1)
     text = whole[place[1] : place[2]]
+    if len(tokens) == 1 and tokens[0].token_type in (TokenType.STRING, TokenType.IDENTIFIER):
+        text = tokens[0].text
     try:
-        return named(exp.DataType.build(text))
+        built = exp.DataType.build(text)
+        return column_type(ZONED) if built.is_type("timestamptz") and not built.expressions else named(built)
     except (QueryError, SqlglotError, ValueError):
         pass
     try:
         return column_type(text)
     except QueryError as error:
         told = f"there is no type {text}: write BOOLEAN, INT, BIGINT, DOUBLE, DECIMAL(18, 2), VARCHAR, DATE, TIME, "
-        raise wrong(f"{told}TIMESTAMP, UUID, or one such as timestamp[ns, UTC]", place) from error
+        raise wrong(
+            f"{told}TIMESTAMP, TIMESTAMPTZ, UUID, or one such as timestamp[ns, UTC]", place
+        ) from error
 
 
 def _drop(cursor: Cursor) -> Statement:

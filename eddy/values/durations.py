@@ -78,8 +78,10 @@ def _scale(unit: str, duration: str) -> int:
     scale = _NANOSECONDS.get(name) or _NANOSECONDS.get(name.removesuffix("s"))
     if scale is not None:
         return scale
+    meant = re.sub(r"\s*\bm\b|(?<=\d)m\b", "min", duration, flags=re.IGNORECASE).strip()
+    guess = f"did you mean {meant}? " if name == "m" else ""  # it may be a month, too
     raise QueryError(
-        f"unknown unit {unit!r} in {duration!r}: use ns, us, ms, seconds, minutes, hours, days or weeks"
+        f"unknown unit {unit!r} in {duration!r}: {guess}Use s, min, h, d, w, ms, us or ns, or words such as minutes"
     )
 
 
@@ -95,6 +97,13 @@ def duration_text(length: int) -> str:
 def lag_text(length: int, unit: str | None) -> str:
     """How far times are apart: in seconds, to the millisecond; where they are whole numbers, their difference."""
     return f"{length:,}" if unit is None else f"{length / UNITS[unit]:,.3f} s"
+
+
+def seconds_text(length: int, unit: str) -> str:
+    """A length of time in a unit of timestamps as seconds, exactly."""
+    whole, rest = divmod(length, UNITS[unit])
+    part = f"{rest:0{len(str(UNITS[unit])) - 1}d}".rstrip("0") if rest else ""
+    return f"{whole}.{part} s" if part else f"{whole} s"
 
 
 def coarsest(length: int) -> tuple[int, str]:

@@ -68,7 +68,7 @@ def test_a_window_that_loses_results_is_warned_of(capfd):
         ("SELECT c.usr FROM c [ROWS 1], o [ROWS 1] WHERE c.user = o.user", "did you mean user?"),
         ("SELECT c.pric FROM c [ROWS 1], o [ROWS 1] WHERE c.user = o.user", "did you mean price?"),
         ("SELECT c.user FROM c [ROWS 1], o [ROWS 1]", "no predicate connects"),
-        ("SELECT c.user FROM c [ROWS 1], p [ROWS 1] WHERE c.user = p.user", "no schema for stream p"),
+        ("SELECT c.user FROM c [ROWS 1], p [ROWS 1] WHERE c.user = p.user", "no source for p: add p=PATH"),
         ("SELECT c.user FROM c [ROWS 1] WHERE c.user = 'x'", "line 1, column"),
     ],
 )

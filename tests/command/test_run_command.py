@@ -161,7 +161,7 @@ def test_wrong_use_is_refused(arguments, said, place, capsys):
     [
         (["run", "nowhere.sql", *SOURCES], "cannot read the query nowhere.sql: No such file"),
         (["run", "query.sql", "A=nowhere.csv"], "there is no file nowhere.csv"),
-        (["run", "query.sql", "A=A.csv"], "no schema for stream B"),
+        (["run", "query.sql", "A=A.csv"], "no source for B: add B=PATH"),
         (["run", "SELECT nothing FROM A", "A=A.csv"], "nothing"),
         (["run", "query.sql", *SOURCES, "--out", "out.xyz"], "its name does not say"),
         (["run", "query.sql", *SOURCES, "--out", "no/where/out.csv"], "cannot write no/where/out.csv"),

@@ -76,14 +76,14 @@ REFUSED = {
     "query other has no --out": (["--query", "rules", "--out", "all=a.csv", "--out", "some=b.csv"],),
     "--out is one place for all queries": (["--query", "rules", "--out", "all=a.csv", "--out", "b.csv"],),
     "--out is given twice for one query": ([*options("all"), "--out", "all=a.csv", "--out", "all=b.csv"],),
-    "no schema for stream A": ([*options("all")],),
+    "no source for A: add A=PATH": ([*options("all")],),
 }
 
 
 @pytest.mark.parametrize("said", REFUSED)
 def test_wrong_use_is_told_in_a_line(said, place, capfd):
     """With what to give."""
-    sources = SOURCES[1:] if "no schema" in said else SOURCES
+    sources = SOURCES[1:] if "no source" in said else SOURCES
     with pytest.raises(SystemExit) as ended:
         raise SystemExit(main(["run", *sources, *REFUSED[said][0]]))
     assert ended.value.code == 2

@@ -6,6 +6,7 @@ import contextlib
 import gzip
 import io
 import json
+import shlex
 import sys
 
 import pyarrow as pa
@@ -146,3 +147,35 @@ def test_a_pattern_without_files_gives_nothing():
     """There may be no rows today."""
     source = eddy.source("none/*.csv", schema={"ts": "int64", "k": "int64"})
     assert eddy.run("SELECT k FROM A [ROWS 1]", {"A": source}).results == 0
+
+
+def test_times_with_and_without_a_zone_say_how_to_make_them_alike(folder, capfd):
+    """In words of Python, of the command line and of the shell; and what is told works."""
+    (folder / "Z.csv").write_text("ts,k\n2026-01-01 10:00:00Z,1\n")
+    (folder / "N.csv").write_text("ts,k\n2026-01-01 10:00:01,1\n")
+    text = "SELECT x.k AS k FROM Z [ROWS 1], N x [ROWS 1] WHERE Z.k = x.k AND Z.ts < x.ts"
+    with pytest.raises(eddy.EddyError, match=r'such as schema=[{]"ts": "timestamp\[us, UTC\]"[}] of N\n'):
+        eddy.run(text, {"Z": "Z.csv", "N": "N.csv"})
+    argv = ["run", text, "Z=Z.csv", "N=N.csv"]
+    given = """--schema N='{"ts": "timestamp[us, UTC]"}'"""
+    assert main(argv) == 2
+    assert f"both without, such as {given}\n" in capfd.readouterr().err
+    assert main([*argv, "--quiet", *shlex.split(given)]) == 0
+    assert capfd.readouterr().out == '{"k": 1}\n'
+    create = "CREATE STREAM Z FROM 'Z.csv'; CREATE STREAM N {}FROM 'N.csv'; "
+    assert main(["sql", "--quiet", "-c", create.format("") + text]) == 2
+    assert "such as CREATE STREAM N (ts TIMESTAMPTZ) FROM 'place'" in capfd.readouterr().err
+    assert main(["sql", "--quiet", "-c", create.format("(ts TIMESTAMPTZ) ") + text]) == 0
+    assert capfd.readouterr().out.splitlines() == ['"k"', "1"]
+
+
+def test_a_source_by_the_name_of_an_alias_is_told_of(capfd):
+    """A source is called what its stream is called."""
+    text = "SELECT i.k FROM impressions i [ROWS 1]"
+    assert main(["run", text, "i=A.csv"]) == 2
+    told = capfd.readouterr().err
+    assert "no source for impressions, which i reads: give impressions=PATH, not i=PATH" in told
+    assert main(["run", text, "other=A.csv"]) == 2
+    assert "no source for impressions: add impressions=PATH\n" in capfd.readouterr().err
+    assert main(["run", text, "impression=A.csv"]) == 2
+    assert "did you mean impression?" in capfd.readouterr().err

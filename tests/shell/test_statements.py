@@ -24,6 +24,7 @@ from eddy.values.types import column_type
 
 BIGINT, DECIMAL = column_type("int64"), column_type("decimal(10, 2)")
 TIME, ZONED = column_type("timestamp[us]"), column_type("timestamp[ns, UTC]")
+UTC = column_type("timestamp[us, UTC]")
 
 
 @pytest.mark.parametrize(
@@ -37,6 +38,21 @@ TIME, ZONED = column_type("timestamp[us]"), column_type("timestamp[ns, UTC]")
         (
             "CREATE STREAM c (ts TIMESTAMP, k BIGINT, d DECIMAL(10, 2), z timestamp[ns, UTC]) FROM 'kafka://h/c'",
             Create("c", "kafka://h/c", {"ts": TIME, "k": BIGINT, "d": DECIMAL, "z": ZONED}, {}),
+        ),
+        *(
+            (
+                f"CREATE STREAM c (ts {kind}, k BIGINT) FROM 'c'",
+                Create("c", "c", {"ts": UTC, "k": BIGINT}, {}),
+            )
+            for kind in (
+                *(
+                    "TIMESTAMPTZ",
+                    "TIMESTAMP WITH TIME ZONE",
+                    "timestamp with time zone",
+                    "timestamp[us, UTC]",
+                ),
+                *("'timestamp[us, UTC]'", '"timestamp[us, UTC]"'),
+            )
         ),
         ("DROP STREAM c", Drop("c")),
         ("SHOW STREAMS", Show("STREAMS")),
