@@ -25,7 +25,7 @@ def caption(found: Mapping[str, Any]) -> str:
         f"({made.date.partition(' ')[0]}, commit {made.commit}, `{made.command}`).",
     ]
     if made.code != digest(found["measures"]):
-        lines.append("**Stale**: the code that this measures has changed since.")
+        lines[-1] = lines[-1].removesuffix(".") + " (older than the code)."
     return "\n".join(lines)
 
 

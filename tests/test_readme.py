@@ -334,9 +334,9 @@ def test_a_chart_that_is_older_than_the_code_is_marked():
     """Below the picture, as other figures are; one that is not has no mark."""
     found = chart.kept()
     as_now = found | {"stamp": found["stamp"] | {"code": digest(found["measures"])}}
-    assert "Stale" not in chart.caption(as_now)
+    assert "older than" not in chart.caption(as_now)
     older = chart.caption(found | {"stamp": found["stamp"] | {"code": "another"}})
-    assert older == chart.caption(as_now) + "\n**Stale**: the code that this measures has changed since."
+    assert older == chart.caption(as_now).removesuffix(".") + " (older than the code)."
 
 
 def test_a_miss_is_shown_as_plainly_as_a_hit():

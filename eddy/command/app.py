@@ -83,6 +83,7 @@ def run(
     watch: bool = False,
     port: int | None = None,
     report: str | None = None,
+    final: bool = False,
     on: str | None = None,
     follow: bool = False,
     explain: bool = False,
@@ -108,7 +109,8 @@ def run(
         The format of a source whose name does not say it: clicks=csv. It may be given for each.
     schema
         The columns of streams: a JSON file, {"clicks": {"ts": "timestamp", "user": "int64"}}; or clicks=like.parquet,
-        a file whose columns one stream has. It may be given for each.
+        a file whose columns one stream has; or those of one stream, clicks='{"ts": "timestamp[us, UTC]"}'. Columns that
+        it does not name are inferred. It may be given for each.
     time
         The time column of a stream: clicks=when. It may be given for each.
     lateness
@@ -116,7 +118,7 @@ def run(
     late
         What becomes of rows that are later: error, drop or keep:FILE.
     bad
-        What becomes of rows that are none: drop, error or keep:FILE.
+        What becomes of lines that are not valid rows: drop, error or keep:FILE.
     checkpoint
         A folder: after a crash the same command goes on from there.
     every
@@ -145,6 +147,8 @@ def run(
         Of that page; without it any that is free.
     report
         A file for that page when the run is over, such as run.html: it needs nothing else.
+    final
+        The groups of an aggregate at the end, sorted and cut by ORDER BY and LIMIT, instead of every change of them.
     on
         Where it runs: here, or on spark, over files and folders.
     follow
@@ -165,7 +169,7 @@ def run(
         asked,
         out or [],
         format,
-        {**options, **pages, "batch": batch, "limit": limit},
+        {**options, **pages, "batch": batch, "limit": limit, "final": final},
         engine,
         explain=explain,
         quiet=quiet,
@@ -220,7 +224,8 @@ def check(
     read
         The format of a source whose name does not say it: clicks=csv. It may be given for each.
     schema
-        The columns of streams: a JSON file, or clicks=like.parquet. It may be given for each.
+        The columns of streams: a JSON file, clicks=like.parquet, or clicks='{"ts": "timestamp[us, UTC]"}'; others are
+        inferred. It may be given for each.
     time
         The time column of a stream: clicks=when. It may be given for each.
     """
@@ -259,11 +264,12 @@ def replay(
     read
         The format of a source whose name does not say it: clicks=csv. It may be given for each.
     schema
-        The columns of streams: a JSON file, or clicks=like.parquet. It may be given for each.
+        The columns of streams: a JSON file, clicks=like.parquet, or clicks='{"ts": "timestamp[us, UTC]"}'; others are
+        inferred. It may be given for each.
     time
         The time column of a stream: clicks=when. It may be given for each.
     bad
-        What becomes of rows that are none: drop, error or keep:FILE.
+        What becomes of lines that are not valid rows: drop, error or keep:FILE.
     follow
         Files grow: go on until Ctrl-C.
     quiet
@@ -326,7 +332,7 @@ def demo(
     seed: int | None = None,
     partitions: int | None = None,
 ) -> int:
-    """Spark joins four feeds of real data through partitions of eddies.
+    """Join a year of flights with their weather, planes and airports on Spark, or made-up streams without it.
 
     Spark reads a year of flights with their weather, planes and airports, joins them through partitions of eddies that
     change their plans, and checks every result by a join of its own. With --synthetic: a live join, without Spark, of

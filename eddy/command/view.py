@@ -11,9 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from eddy.progress import shown as drawing
-from eddy.running.describing import closing
+from eddy.running.describing import closing, counted, going_on
 from eddy.running.outcome import Outcome, Progress
-from eddy.running.telling import READING
+from eddy.running.telling import ENDED, READING
 
 PERIOD = 5.0
 """Seconds between two lines."""
@@ -45,12 +45,17 @@ class Plain(Silent):
         self._told = False
 
     def show(self, progress: Progress) -> None:
-        for what, where in () if self._told else addresses(progress):
-            self._say(f"{what} at {where}")
+        if not self._told:
+            if progress.resumed is not None:
+                self._say(going_on(progress.resumed))
+            for what, where in addresses(progress):
+                self._say(f"{what} at {where}")
         self._told = True
         for name, state in progress.states.items():
             if state != self._states.get(name, READING) and not progress.ended:
-                self._say(f"{progress.seconds:7.1f} s  source {name} is {state}")
+                self._say(
+                    f"{progress.seconds:7.1f} s  source {name} {'has' if state == ENDED else 'is'} {state}"
+                )
         self._states = progress.states
         if self._plan and progress.plan != self._plan:
             self._say(f"{progress.seconds:7.1f} s  plan {self._plan} -> {progress.plan}")
@@ -85,6 +90,8 @@ class Live(Silent):
         drawing.discard(self)
 
     def show(self, progress: Progress) -> None:
+        if self._before is None and progress.resumed is not None:
+            self._live.console.print(going_on(progress.resumed), highlight=False)
         self._live.update(self.picture(progress), refresh=True)
         self._before = progress
 
@@ -128,7 +135,7 @@ def addresses(progress: Progress) -> list[tuple[str, str]]:
 
 def results_of(progress: Progress) -> str:
     """How many results there are."""
-    return f"{progress.results:,} {'result' if progress.results == 1 else 'results'}"
+    return counted(progress.results)
 
 
 def line_of(progress: Progress) -> str:

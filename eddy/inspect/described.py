@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from eddy.query.query import Query
+from eddy.values.durations import duration_text, nanoseconds
+
+_INTERVAL = re.compile(r"\bINTERVAL '(\d+ (?:s|ms|us|ns))'")
 
 
 def described(query: Query, sources: Mapping[str, Any]) -> list[str]:
@@ -13,7 +17,7 @@ def described(query: Query, sources: Mapping[str, Any]) -> list[str]:
     lines = [line for name in query.names for line in _stream(query, name, sources.get(name))]
     for keys in query.key_classes:
         lines.append("key " + " = ".join(f"{stream}.{column}" for stream, column in keys.members.items()))
-    lines += [f"tested {residual.text}" for residual in query.residuals]
+    lines += [f"tested {_told(residual.text)}" for residual in query.residuals]
     lines += [f"{one} ON {' AND '.join(map(str, one.on)) or 'TRUE'}" for one in query.attachments]
     lines += [f"EXCEPT {minus.stream}" for minus in query.minus]
     if query.cross:
@@ -24,6 +28,11 @@ def described(query: Query, sources: Mapping[str, Any]) -> list[str]:
     if query.signed:
         lines.append("results are withdrawn too: they have a sign")
     return lines
+
+
+def _told(text: str) -> str:
+    """A predicate, with lengths of time as people write them."""
+    return _INTERVAL.sub(lambda found: f"INTERVAL '{duration_text(nanoseconds(found[1]))}'", text)
 
 
 def _stream(query: Query, name: str, source: object) -> list[str]:

@@ -51,10 +51,10 @@ class Clock:
             if self.unit is not None and width:
                 own = next(unit for unit in UNITS if UNITS[unit] * self.factors[stream] == UNITS[self.unit])
                 other = "minutes" if own == "s" else "seconds"
+                in_sql = f"; in SQL {width} {own.upper()}, or {width} {other.upper()}"
                 raise QueryError(
                     f"{what} of stream {stream}: its time is a timestamp, so say what {width} counts, as in '{width} "
-                    f"{own}', the unit of the column, or '{width} {other}'; in SQL {width} {own.upper()}, or {width} "
-                    f"{other.upper()}"
+                    f"{own}', the unit of the column, or '{width} {other}'{'' if what == 'lateness' else in_sql}"
                 )
             return self._bounded(width * self.factors[stream], what)
         if self.unit is None:

@@ -10,7 +10,7 @@ from attrs import field, frozen
 
 from eddy.engine.eddy import Eddy
 from eddy.query.query import Query
-from eddy.running.gathered import RESULTS
+from eddy.running.gathered import RESULTS, Gathered
 from eddy.running.several import schema_of
 from eddy.sinks.base import Sink
 
@@ -21,6 +21,8 @@ class Alone:
 
     query: Query
     retractions: bool = False
+    final: bool = False
+    """Whether the groups are written at the end, instead of their changes."""
     counts: dict[str, int] = field(factory=dict)
     """It has no name to be counted by."""
 
@@ -32,7 +34,7 @@ class Alone:
     @property
     def signed(self) -> bool:
         """Whether results are withdrawn as well as given."""
-        return self.retractions or self.query.signed
+        return not self.final and (self.retractions or self.query.signed)
 
     def schemas(self) -> dict[str, pa.Schema]:
         """The columns of the results, by what a sink takes."""
@@ -42,10 +44,17 @@ class Alone:
         """One that runs it; ``saved``: it goes on where the one in a file stood."""
         return Eddy(self.query, **options) if saved is None else Eddy.load(saved, self.query, **options)
 
+    def groups(self, engine: Any) -> Gathered:
+        """The groups as they are, to be written."""
+        return Gathered({RESULTS: engine.table().to_arrow()}, {})
+
     def count(self, result: Any) -> None:
         """The results of a push are given."""
 
     def write(self, result: Any, sinks: Mapping[str, Sink]) -> None:
         """Give them to the sink."""
-        if len(result):
+        if isinstance(result, Gathered):
+            for what, table in result.tables.items():
+                sinks[what].write(table)
+        elif len(result):
             sinks[RESULTS].write(result.to_arrow(sign=self.signed))

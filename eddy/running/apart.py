@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from eddy.errors import EddyError
 from eddy.sinks.base import Sink
@@ -15,10 +15,10 @@ from eddy.sources.lines import LineFiles
 from eddy.sources.tables import TableFiles
 
 
-def check_apart(sources: Mapping[str, Source], sinks: Iterable[Sink]) -> None:
+def check_apart(sources: Mapping[str, Source], sinks: Mapping[str, Sink]) -> None:
     """EddyError if a sink writes a file that a source has, or would have, or that another sink writes."""
     taken: dict[str, str] = {}
-    for sink in sinks:
+    for what, sink in sinks.items():
         if not isinstance(sink, (LineFile, TableFile, Parts)):
             continue
         name = sink.path
@@ -29,5 +29,11 @@ def check_apart(sources: Mapping[str, Source], sinks: Iterable[Sink]) -> None:
                 raise EddyError(f"results cannot go to {sink.path}, which {stream} reads: give another place")
         name = os.path.realpath(name)
         if name in taken:
-            raise EddyError(f"results cannot go to {sink.path}, where {taken[name]} go: give another place")
-        taken[name] = f"those to {sink.path}"
+            first, second = (_told(one) for one in (taken[name], what))
+            raise EddyError(f"{first} and {second} cannot both go to {sink.path}: give another place")
+        taken[name] = what
+
+
+def _told(what: str) -> str:
+    """What a sink takes."""
+    return f"{what} rows" if what in ("bad", "late") else what

@@ -13,7 +13,7 @@ from eddy.running.apart import check_apart
 from eddy.running.asked import query_of
 from eddy.running.letters import SCHEMA
 from eddy.running.loop import Loop
-from eddy.running.options import checked
+from eddy.running.options import check_known, checked
 from eddy.sinks.base import Sink, commit_at_once
 from eddy.sources.source import sources_of
 
@@ -27,6 +27,7 @@ RUNS = {
     "metrics": "serves none",
     "watch": "serves no page",
     "report": "writes no page",
+    "final": "gives each change of a group as it comes",
     "control": "ends when no more results are asked for",
 }
 """Options of `eddy.run` that it has not, and why."""
@@ -55,9 +56,10 @@ async def arun(
                 "asyncio.to_thread(eddy.run, query, sources, sink, ...)"
             )
     given = {"lateness": lateness, **options}
+    check_known(given)
     checked_options = checked(None, bad, late, batch, limit, None, None, None, given, latency)
     made, matched = await asyncio.to_thread(lambda: query_of(query, sources_of(sources)))
-    check_apart(matched, checked_options.sinks.values())
+    check_apart(matched, checked_options.sinks)
     letters = [sink for what, sink in checked_options.sinks.items() if what != "results"]
     loop = Loop(made, matched, checked_options)
     steps = loop.steps()

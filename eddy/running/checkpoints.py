@@ -126,12 +126,12 @@ class Checkpoints:
             except (StateError, OSError) as error:
                 problems[number] = str(error)
                 continue
-            check_described(manifest.query, query, self._manifest_file(number))
+            check_described(manifest.query, query, self.manifest_file(number))
             for damaged, problem in problems.items():
                 warnings.warn(
                     f"{problem}. Checkpoint {number} is used instead", CheckpointWarning, stacklevel=3
                 )
-                os.replace(self._manifest_file(damaged), self._manifest_file(damaged) + ".damaged")
+                os.replace(self.manifest_file(damaged), self.manifest_file(damaged) + ".damaged")
             self.number = max(numbers)
             return manifest
         if problems:
@@ -214,7 +214,7 @@ class Checkpoints:
         if view is not None:
             with explained(self.folder):
                 self._files[number] = self.snapshots.write(view, os.path.basename(self.engine_file(number)))
-        name = self._manifest_file(number)
+        name = self.manifest_file(number)
         with explained(self.folder):
             with open(name + ".tmp", "wb") as file:
                 file.write(f"{zlib.crc32(body):08x}\n".encode() + body)
@@ -261,7 +261,8 @@ class Checkpoints:
         """Where the engine of a checkpoint is."""
         return os.path.join(self.folder, f"{number:09d}.eddy")
 
-    def _manifest_file(self, number: int) -> str:
+    def manifest_file(self, number: int) -> str:
+        """Where the manifest of a checkpoint is."""
         return os.path.join(self.folder, f"{number:09d}.json")
 
     def _numbers(self) -> list[int]:
@@ -269,7 +270,7 @@ class Checkpoints:
             return sorted(int(m[1]) for m in map(_MANIFEST.match, os.listdir(self.folder)) if m)
 
     def _read(self, number: int) -> Manifest:
-        name = self._manifest_file(number)
+        name = self.manifest_file(number)
         with open(name, "rb") as file:
             crc, _, body = file.read().partition(b"\n")
         if crc != f"{zlib.crc32(body):08x}".encode():

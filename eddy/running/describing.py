@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eddy.running.outcome import Outcome
+from eddy.running.outcome import Outcome, Resumed
 
 MOST = 10
 """Queries whose results are counted in words."""
@@ -11,10 +11,14 @@ MOST = 10
 def closing(outcome: Outcome) -> list[str]:
     """The last words of a run."""
     rows = " + ".join(f"{count:,} {name}" for name, count in outcome.rows.items())
+    if outcome.ended == "over":
+        return [over(outcome)]
     end = {"end": "", "limit": ", as many as were asked for", "stopped": ", stopped before the end"}[
         outcome.ended
     ]
-    results = f"{outcome.results:,} {'result' if outcome.results == 1 else 'results'}"
+    results = counted(outcome.results)
+    if outcome.resumed is not None:
+        results += f" ({outcome.results - outcome.resumed.results:,} of them now)"
     lines = [f"{results} of {rows} rows in {outcome.seconds:.1f} s{end}"]
     if outcome.counts:
         told = [f"{count:,} {name}" for name, count in list(outcome.counts.items())[:MOST]]
@@ -24,6 +28,23 @@ def closing(outcome: Outcome) -> list[str]:
         if of:
             lines.append(left_out(sum(of.values()), what))
     return lines + [f"  {letter}" for letter in outcome.letters[:3]]
+
+
+def counted(results: int) -> str:
+    """How many results there are."""
+    return f"{results:,} {'result' if results == 1 else 'results'}"
+
+
+def going_on(resumed: Resumed) -> str:
+    """The first words of a run that goes on from a checkpoint."""
+    return f"going on from the checkpoint of {resumed.taken}, {counted(resumed.results)} so far"
+
+
+def over(outcome: Outcome) -> str:
+    """All there is to say where the run of a checkpoint was over."""
+    of = outcome.resumed
+    told = "" if of is None else f" (checkpoint {of.folder}, of {of.taken})"
+    return f"this run was over already: nothing was done{told}. For new rows use --follow, or an empty folder"
 
 
 def left_out(count: int, what: str) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from eddy.query.query import Query
 from eddy.sources.base import Source
+from eddy.values.durations import seconds_text
 
 ROOM = 1 << 27
 """Bytes of all sources that are kept of such a look, about, and not read again."""
@@ -35,5 +36,5 @@ def lateness_of(query: Query, found: Mapping[str, int | None]) -> dict[str, Any]
     bounds: dict[str, Any] = {}
     for name, most in found.items():
         unit = query.streams[name].columns[query.streams[name].time or ""].unit
-        bounds[name] = (most or 0) if unit is None else f"{most or 0} {unit}"
+        bounds[name] = (most or 0) if unit is None else seconds_text(most or 0, unit)
     return bounds

@@ -49,6 +49,9 @@ class Gathered:
         return Gathered(tables, counted(tables))
 
 
+NOTHING = Gathered({}, {})
+
+
 def counted(tables: Mapping[str, pa.Table]) -> dict[str, int]:
     """Rows of each query."""
     if RESULTS not in tables:

@@ -21,14 +21,17 @@ from eddy.running.alone import Alone
 from eddy.running.checkpoints import Checkpoints, Manifest, check_sinks
 from eddy.running.commits import Commit, Commits
 from eddy.running.feeds import Feed
+from eddy.running.final import check_same
 from eddy.running.garbage import Garbage
+from eddy.running.gathered import NOTHING, Gathered
 from eddy.running.late import placed
 from eddy.running.letters import SCHEMA
 from eddy.running.merging import Buffered, InTurns, Merge, Sorted
 from eddy.running.meter import Meter
 from eddy.running.options import Options
-from eddy.running.outcome import Outcome
+from eddy.running.outcome import Outcome, Resumed
 from eddy.running.pacing import resumed
+from eddy.running.resuming import finished, resumed_from
 from eddy.running.several import Several
 from eddy.running.showing import Showing
 from eddy.running.sizing import MOST, Sizing
@@ -63,6 +66,9 @@ class Loop:
     _garbage: Garbage = field(init=False, factory=Garbage)
     _ended: str = "end"
     _over: bool = False
+    _resumed: Resumed | None = None
+    _groups: Gathered | None = None
+    """The groups at the end, where they are written instead of changes."""
 
     @meter.default
     def _its_meter(self) -> Meter:
@@ -75,7 +81,9 @@ class Loop:
 
     @runs.default
     def _what_runs(self) -> Alone | Several:
-        return self.several or Alone(self.query, bool(self.options.engine.get("retractions")))
+        return self.several or Alone(
+            self.query, bool(self.options.engine.get("retractions")), self.options.final
+        )
 
     def stop(self) -> None:
         """End soon: what was pushed is written, and committed where there are checkpoints."""
@@ -105,7 +113,10 @@ class Loop:
         commits = Commits(self.runs.asked, options, self.checkpoints, self._state, self._committed)
         manifest = None if self.checkpoints is None else self.checkpoints.newest(self.runs.asked)
         if manifest is not None:
+            assert self.checkpoints is not None
+            check_same(manifest.counts.get("final", False), options.final)
             check_sinks(manifest, {what: str(sink) for what, sink in options.sinks.items()})
+            self._resumed = resumed_from(self.checkpoints, manifest)
         opened: list[Sink] = []
         try:
             schemas = self.runs.schemas()
@@ -122,6 +133,8 @@ class Loop:
                 self._garbage.leave_out()
             if self._ended == "stopped" and self.checkpoints is not None:
                 self._settle()
+            elif self._ended == "stopped" and options.final:
+                self._write(self._last())
             commits.now(self._engine if self._ended == "stopped" else None)
             if self._ended != "stopped" or self.checkpoints is None:
                 for sink in options.sinks.values():
@@ -137,7 +150,7 @@ class Loop:
                 sink.abandon(True)
         return self._outcome()
 
-    def steps(self, manifest: Manifest | None = None) -> Iterator[Result]:
+    def steps(self, manifest: Manifest | None = None) -> Iterator[Any]:
         """The result of each push; in between the engine and the positions belong together."""
         self._begin(manifest)
         self._engine.log.name = RUN
@@ -146,13 +159,18 @@ class Loop:
         self.meter.watch(self._engine, self, self._feeds)
         self.showing.begin(self._engine, self.sources, self.began)
         merge = self._merge()
-        merge.ending = lambda: self.showing.read(self.options.bad.counts, now=True)
+        merge.ending = self._ending
         urls = {"metrics": self.meter.url, "page": self.showing.url}
-        teller = Teller(self._engine, self._feeds, self.options, self.began, self.changes, urls)
+        teller = Teller(
+            self._engine, self._feeds, self.options, self.began, self.changes, urls, self._resumed
+        )
         results = placed(merge.results(), self._feeds)
         if self.options.limit is not None and self.results >= self.options.limit:  # before a restart
             self._ended, results = "limit", iter(())
+        result: Any  # Result, or Gathered
         for result in results:
+            if self.options.final:
+                result = self._groups or NOTHING
             if self.options.limit is not None and self.results + len(result) >= self.options.limit:
                 result = next(iter(result.pieces(self.options.limit - self.results)))
                 self._ended, self.stopping = "limit", True
@@ -165,11 +183,29 @@ class Loop:
                 self.showing.read(self.options.bad.counts)
             teller.tell(self.results, 0 if self.checkpoints is None else self.checkpoints.number)
             if self.stopping:
-                self._ended = "limit" if self._ended == "limit" else "stopped"
+                self._ended = "limit" if self._ended == "limit" else "end" if self._over else "stopped"
                 break
         teller.tell(self.results, 0 if self.checkpoints is None else self.checkpoints.number, ended=True)
         self.meter.finish()
         self.showing.end(self._ended, self.options.bad.counts, self._over)
+
+    def _ending(self) -> None:
+        """All rows were pushed, and the engine is about to be closed."""
+        if self.options.final:
+            self._groups = self._of_groups()
+        self.showing.read(self.options.bad.counts, now=True)
+
+    def _of_groups(self) -> Gathered:
+        """The groups as they are now; no change of plan holds back what belongs to them."""
+        self._engine.settle()
+        return self.runs.groups(self._engine)
+
+    def _last(self) -> Gathered:
+        """The groups of a run that was stopped, and has no checkpoint to go on from."""
+        self._groups = self._of_groups()
+        self.results += len(self._groups)
+        self.runs.count(self._groups)
+        return self._groups
 
     def _begin(self, manifest: Manifest | None) -> None:
         """Make the engine, or load it, and go to where each source was."""
@@ -233,7 +269,7 @@ class Loop:
             return Buffered(self._engine, self._feeds, idle=idle)
         return (Sorted if self.query.timed else InTurns)(self._engine, self._feeds)
 
-    def _write(self, result: Result) -> None:
+    def _write(self, result: Result | Gathered) -> None:
         self.runs.write(result, self.options.results)
         self.given()
 
@@ -253,6 +289,8 @@ class Loop:
         assert self.checkpoints is not None
         if not self.checkpoints.follow(self._engine, ahead=False):
             result = self._engine.settle()
+            if self.options.final:
+                return
             self.results += len(result)
             self.runs.count(result)
             self._write(result)
@@ -267,6 +305,7 @@ class Loop:
                 "late": self.late_counts(),
                 "lateness": self.lateness,
                 "queries": self.runs.counts,
+                "final": self.options.final,
             },
             "sinks": {what: str(sink) for what, sink in self.options.sinks.items()},
         }
@@ -291,22 +330,8 @@ class Loop:
         for what, sink in self.options.sinks.items():
             sink.commit(manifest.tokens[what])
             sink.close()
-        counts = manifest.counts
-        rows = {name: position["rows"] for name, position in manifest.positions.items()}
-        return Outcome(
-            results=counts["results"],
-            rows=rows,
-            bad=counts["bad"],
-            late=counts["late"],
-            letters=(),
-            lateness=counts["lateness"],
-            plan="",
-            changes=0,
-            checkpoints=manifest.number,
-            seconds=0.0,
-            ended="end",
-            counts=counts.get("queries", {}),
-        )
+        assert self._resumed is not None
+        return finished(manifest, self._resumed)
 
     def late_counts(self) -> dict[str, int]:
         """Late rows by stream."""
@@ -329,6 +354,8 @@ class Loop:
             ended=self._ended,
             collected=self._collected() if self.options.collects else None,
             counts=dict.fromkeys(self.several.queries if self.several else (), 0) | self.runs.counts,
+            resumed=self._resumed,
+            groups=None if self._groups is None else self._groups.tables,
         )
 
     def _collected(self) -> dict[str, pa.Table]:

@@ -20,6 +20,7 @@ from eddy.page.html import write
 from eddy.query.query import Query
 from eddy.query.stream import Stream
 from eddy.running.checking import Checker
+from eddy.running.gathered import RESULTS
 from eddy.running.letters import Letters, told_of
 from eddy.running.options import Options
 from eddy.running.outcome import Outcome
@@ -47,6 +48,7 @@ REFUSED = {
     "threads": "Spark runs as many tasks as it has cores",
     "watch": "a page comes at the end: give report='run.html', and see Spark's own meanwhile",
     "metrics": "engines are in Spark's workers: see its own metrics, and eddy.spark.reports",
+    "final": "there are changes of groups only",
     "clock": "nobody waits for a clock",
 }
 """Options that make no sense there, and why."""
@@ -117,7 +119,7 @@ def run_on_spark(query: Query, sources: Mapping[str, Source], options: Options, 
         checkpoints=0,
         seconds=time.monotonic() - began,
         ended=ended,
-        collected=sink.to_arrow() if options.collects else None,  # type: ignore[attr-defined]
+        collected={RESULTS: sink.to_arrow()} if options.collects else None,  # type: ignore[attr-defined]
     )
     if options.shows.report is not None:
         dealt = explain(joined).split("\nrows sent: ")[0]

@@ -8,7 +8,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from eddy.checks import whole
+from eddy.checks import flag, whole
 from eddy.engine.options import DEFAULTS
 from eddy.errors import EddyError, QueryError
 from eddy.query.names import nearest
@@ -30,7 +30,7 @@ EVERY = 10.0
 
 OF_A_RUN = (
     *("sink", "bad", "batch", "limit", "on_progress", "checkpoint", "every", "speed", "latency", "metrics"),
-    *("watch", "report", "on"),
+    *("watch", "report", "on", "final"),
 )
 """What `eddy.run` takes beside the options of an engine."""
 
@@ -57,6 +57,8 @@ class Options:
     """Which pages there are of it."""
     engine: dict[str, Any]
     """Options of `Eddy`, but for late."""
+    final: bool = False
+    """Whether groups are written at the end, instead of their changes."""
 
     @property
     def sink(self) -> Sink:
@@ -91,6 +93,7 @@ def checked(
     metrics: Any = None,
     pages: Shows | None = None,
     names: Sequence[str] | None = None,
+    final: bool = False,
 ) -> Options:
     """The options; EddyError for one that is wrong. ``names``: those of several queries."""
     if on_progress is not None and not callable(on_progress):
@@ -103,7 +106,6 @@ def checked(
         raise EddyError(
             "checkpoint= needs a sink that outlives the process: give sink=, such as 'out.parquet'"
         )
-    _check_known(engine)
     late_way, late_sink = way_of("late", "error" if late is None else late)
     bad_way, bad_sink = way_of("bad", bad)
     assert late_way in LATE
@@ -120,11 +122,12 @@ def checked(
         metrics,
         Shows(None, None) if pages is None else pages,
         dict(engine),
+        flag("final", final),
     )
 
 
-def _check_known(engine: Mapping[str, Any]) -> None:
-    """EddyError for an option that neither a run nor an engine has."""
+def check_known(engine: Mapping[str, Any]) -> None:
+    """EddyError for an option that neither a run nor an engine has; Spark has more of them, and looks itself."""
     known = ("plan", *DEFAULTS)
     for name in engine:
         if name not in known:

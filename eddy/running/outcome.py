@@ -6,14 +6,27 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from attrs import field, frozen
 
 from eddy.errors import EddyError
 from eddy.running.gathered import RESULTS, results_of
+from eddy.several.results import QUERY
 
 if TYPE_CHECKING:
     import pandas
     import polars
+
+
+@frozen
+class Resumed:
+    """A checkpoint that a run went on from."""
+
+    folder: str
+    taken: str
+    """When, by the clock of this machine."""
+    results: int
+    """Rows that had been given."""
 
 
 @frozen
@@ -55,6 +68,8 @@ class Progress:
     page: str | None = None
     """Where the live page is."""
     ended: bool = False
+    resumed: Resumed | None = None
+    """What it went on from, after a restart."""
 
 
 @frozen
@@ -78,23 +93,44 @@ class Outcome:
     checkpoints: int
     seconds: float
     ended: str
-    """Why it ended: "end" of the sources, "limit", or "stopped"."""
+    """Why it ended: "end" of the sources, "limit", or "stopped"; "over" where the run of the checkpoint was over
+    already, and nothing was done."""
     _collected: Mapping[str, pa.Table] | None = field(default=None, repr=False)
     counts: dict[str, int] = field(factory=dict)
     """Rows that each of several queries was given."""
+    resumed: Resumed | None = None
+    """The checkpoint that it went on from, whose results are counted in ``results``."""
+    _groups: Mapping[str, pa.Table] | None = field(default=None, repr=False)
 
     def to_arrow(self, query: str | None = None) -> pa.Table:
         """The results, if they went to no sink; of several queries those of the one that is named."""
         if self._collected is None:
             raise EddyError("the results went to a sink: read them there, or run without one")
-        what = RESULTS if query is None else results_of(query)
-        if what not in self._collected:
-            if not self.counts:
-                raise EddyError("there is one query here, which has no name: call to_arrow()")
+        return self._of(self._collected, query, "to_arrow")
+
+    def table(self, query: str | None = None) -> pa.Table:
+        """The groups at the end of a run with ``final=True``, whatever its sink; of several queries those of one."""
+        if self._groups is None:
+            why = {"over": "was over already", "stopped": "was stopped before its end"}.get(self.ended)
             raise EddyError(
-                f"say whose results are meant: to_arrow(name), with the name one of {', '.join(self.counts)}"
+                "table() gives the groups at the end of a run with final=True"
+                + ("" if why is None else f", and this one {why}")
             )
-        return self._collected[what]
+        if RESULTS in self._groups and self.counts and query is not None:  # in one sink, with their names
+            named = self._groups[RESULTS]
+            if query in self.counts:
+                return named.filter(pc.equal(named[QUERY], query)).drop_columns([QUERY])
+        return self._of(self._groups, query, "table")
+
+    def _of(self, tables: Mapping[str, pa.Table], query: str | None, method: str) -> pa.Table:
+        what = RESULTS if query is None else results_of(query)
+        if what not in tables:
+            if not self.counts:
+                raise EddyError(f"there is one query here, which has no name: call {method}()")
+            raise EddyError(
+                f"say whose results are meant: {method}(name), with the name one of {', '.join(self.counts)}"
+            )
+        return tables[what]
 
     def to_pandas(self, query: str | None = None) -> pandas.DataFrame:
         """The results as a data frame."""

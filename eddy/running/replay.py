@@ -66,7 +66,9 @@ class Replay:
         """Do it."""
         began = self.clock()
         sinks = dict(self.sinks) if self.letters.sink is None else {**self.sinks, "": self.letters.sink}
-        check_apart(self.sources, sinks.values())
+        check_apart(
+            self.sources, {f"rows of {name}" if name else "bad": sink for name, sink in sinks.items()}
+        )
         opened: list[Sink] = []
         try:
             for name, sink in sinks.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -13,10 +14,11 @@ from eddy.running.alone import Alone
 from eddy.running.apart import check_apart
 from eddy.running.asked import query_of
 from eddy.running.checkpoints import used
+from eddy.running.final import UNSORTED, check_final
 from eddy.running.gathered import RESULTS
 from eddy.running.loop import Loop
 from eddy.running.on_spark import SPARK, check, run_on_spark
-from eddy.running.options import checked
+from eddy.running.options import check_known, checked
 from eddy.running.outcome import Outcome, Progress
 from eddy.running.pacing import in_time
 from eddy.running.queries import queries_of
@@ -26,7 +28,7 @@ from eddy.sinks.base import Sink
 from eddy.sources.source import sources_of
 
 REPORT = (
-    "a report is the page of one query: leave report out, or give watch=True, whose page has each of several"
+    "a report is the page of one query: leave report= out, or give watch=True, whose page has each of several"
 )
 
 
@@ -48,6 +50,7 @@ def run(
     metrics: Any = None,
     watch: bool | int = False,
     report: str | os.PathLike[str] | None = None,
+    final: bool = False,
     on: str | None = None,
     control: Callable[[Loop], object] | None = None,
     **options: Any,
@@ -79,6 +82,8 @@ def run(
             list of these.
         watch: True, or a port: serve a live page of the run on this machine.
         report: A file, to which that page is written at the end.
+        final: For a query that aggregates: its groups at the end of all sources, sorted and cut by ORDER BY and LIMIT,
+            instead of every change of them.
         on: ``"spark"``: Spark reads the files and joins them.
         control: Is called once, with an object whose `stop()` ends the run.
         **options: All others are those of `Eddy`.
@@ -87,6 +92,8 @@ def run(
     if queries is not None:
         check_several(on, report)
     given = {"lateness": lateness, **options}
+    if on is None:
+        check_known(given)
     checked_options = checked(
         sink,
         bad,
@@ -101,21 +108,27 @@ def run(
         metrics,
         shows(watch, report),
         None if queries is None else [str(name) for name in queries],
+        final,
     )
     several = None
     if queries is not None:
         found = queries_of(queries, sources_of(sources))
         made, matched = found.feed, found.sources
         together, retractions = RESULTS in checked_options.results, bool(options.get("retractions"))
-        several = Several(found.by_name, made, together, retractions)
+        several = Several(found.by_name, made, together, retractions, final)
         several.schemas()
     else:
         made, matched = query_of(query, sources_of(sources))
-    check_apart(matched, checked_options.sinks.values())
+    by_name = {"": made} if several is None else several.queries
+    if final:
+        check_final(by_name, matched, limit)
+    elif any(one.cut for one in by_name.values()):
+        warnings.warn(UNSORTED, stacklevel=2)
+    check_apart(matched, checked_options.sinks)
     if on is not None:
         choice("on", on, (SPARK,))
         given |= {"late": late, "batch": batch, "checkpoint": checkpoint, "every": every, "speed": speed}
-        pages = {"watch": watch or None, "report": report}
+        pages = {"watch": watch or None, "report": report, "final": final or None}
         check(given | {"latency": latency, "metrics": metrics} | pages, checked_options, matched)
         return run_on_spark(made, matched, checked_options, Alone(made).schemas()[RESULTS])
     matched = in_time(made, matched, speed)

@@ -30,6 +30,8 @@ class Several:
     together: bool
     """Whether all results go to one sink."""
     retractions: bool = False
+    final: bool = False
+    """Whether the groups are written at the end, instead of their changes."""
     counts: dict[str, int] = field(factory=dict)
     """Rows that each query was given, those before a restart included."""
 
@@ -51,7 +53,7 @@ class Several:
 
     def signed(self, name: str) -> bool:
         """Whether results of a query are withdrawn as well as given."""
-        return self.retractions or self.queries[name].signed
+        return not self.final and (self.retractions or self.queries[name].signed)
 
     @property
     def any_signed(self) -> bool:
@@ -68,9 +70,10 @@ class Several:
         first, schema = next(iter(found.items()))
         for name, other in found.items():
             if other != schema:
+                each = ", ".join(f"{one!r}: ..." for one in (first, name))
                 raise EddyError(
                     f"{first} shows {', '.join(schema.names)}, and {name} {', '.join(other.names)}: results of queries "
-                    "that show different columns need a sink for each, sink={name: ...}"
+                    f"that show different columns need a sink for each, sink={{{each}}}"
                 )
         if QUERY in schema.names:
             raise EddyError(
@@ -90,6 +93,18 @@ class Several:
                 results_of(name): result.to_arrow(sign=self.signed(name)) for name, result in found.items()
             }
         return Gathered(tables, counted(tables))
+
+    def groups(self, engine: SharedEngine) -> Gathered:
+        """The groups of each query as they are, to be written."""
+        found = {name: engine.table(name) for name in self.queries}
+        counts = {name: table.num_rows for name, table in found.items()}
+        if not self.together:
+            return Gathered({results_of(name): table for name, table in found.items()}, counts)
+        named = [
+            table.add_column(0, QUERY, pa.array([name] * table.num_rows, pa.string()))
+            for name, table in found.items()
+        ]
+        return Gathered({RESULTS: pa.concat_tables(named)}, counts)
 
     def count(self, gathered: Any) -> None:
         """The results of a push are given."""

@@ -62,6 +62,10 @@ class SharedEngine:
         self._last = self.plan
         return self._gathered(self.engine.close())
 
+    def table(self, query: str) -> pa.Table:
+        """The groups of a query as they are."""
+        return self.engine.table(query).to_arrow()
+
     def late(self) -> dict[str, pa.Table]:
         """Late rows that were kept."""
         return self.engine.late()

@@ -12,7 +12,7 @@ from eddy.engine.eddy import Eddy
 from eddy.reorder.watermark import LAST
 from eddy.running.feeds import BEFORE, Feed
 from eddy.running.options import Options
-from eddy.running.outcome import Progress
+from eddy.running.outcome import Progress, Resumed
 from eddy.running.shared import SharedEngine
 from eddy.values.durations import lag_text, nanoseconds
 from eddy.values.instants import format_instant
@@ -36,6 +36,7 @@ class Teller:
     before: int
     urls: Mapping[str, str | None]
     """Where metrics and the live page are."""
+    resumed: Resumed | None = None
     clock: Callable[[], float] = time.monotonic
     _next: float = 0.0
     _bad: dict[str, int] = field(factory=dict)
@@ -127,6 +128,7 @@ class Teller:
             memory=statistics.memory,
             **self.urls,
             ended=ended,
+            resumed=self.resumed,
         )
 
     def _done(self) -> float | None:

@@ -17,9 +17,10 @@ from eddy.query.names import nearest
 from eddy.query.query import Query
 from eddy.running.asked import query_of, tables_of
 from eddy.running.columns import time_of, typed
-from eddy.running.describing import closing
-from eddy.running.outcome import Outcome
+from eddy.running.describing import closing, going_on
+from eddy.running.outcome import Outcome, Progress, Resumed
 from eddy.running.run import run
+from eddy.running.schemas import checked as whole
 from eddy.running.stopping import Stopped
 from eddy.shell.options import ENGINE, OPTIONS, checked
 from eddy.shell.parsing import parsed
@@ -36,8 +37,10 @@ from eddy.shell.statements import (
     Select,
     Set,
     Show,
+    Statement,
 )
 from eddy.shell.views import View
+from eddy.shell.wording import told
 from eddy.sinks.base import Sink
 from eddy.sinks.sink import sink
 from eddy.sources.base import Source
@@ -90,11 +93,18 @@ class Session:
     options: dict[str, Any] = field(factory=dict)
     stopped: bool = False
     """Whether the last query was stopped."""
+    _told: Resumed | None = None
 
     def do(self, part: Part) -> None:
         """One statement; EddyError if it cannot be done, and then nothing has changed. `Left` for the last one."""
-        statement = parsed(part)
         self.stopped = False
+        try:
+            self._do(parsed(part))
+        except EddyError as error:
+            error.args = tuple(told(one) if isinstance(one, str) else one for one in error.args)
+            raise
+
+    def _do(self, statement: Statement) -> None:
         match statement:
             case Create():
                 self._create(statement)
@@ -142,9 +152,18 @@ class Session:
             for declared in self.streams.values():
                 declared.used |= any(declared.first is one for one in sources.values())
             with self._warned():
-                outcome: Outcome = run(query, sources, into, control=stopped.control, **self.options, **more)
+                shown = self._going_on if "checkpoint" in more else None
+                outcome: Outcome = run(
+                    query, sources, into, control=stopped.control, on_progress=shown, **self.options, **more
+                )
         self.stopped = outcome.ended == "stopped"
-        self.view.end(closing(outcome))
+        self.view.end([told(line) for line in closing(outcome)])
+
+    def _going_on(self, progress: Progress) -> None:
+        """What a query goes on from is told once."""
+        if progress.resumed is not None and progress.resumed != self._told:
+            self._told = progress.resumed
+            self.view.end([going_on(progress.resumed)])
 
     def _create(self, create: Create) -> None:
         name = create.name
@@ -156,7 +175,8 @@ class Session:
             raise EddyError(
                 "statements come from standard input, so no stream can: give them as a file or by -c"
             )
-        found = source_of(create)
+        with self._warned():
+            found = whole(source_of(create))
         columns, _ = typed(found)
         time_of(found, columns)
         self.streams[name] = Declared(create, found)
@@ -199,7 +219,7 @@ class Session:
             warnings.simplefilter("always")
             yield
         for text in dict.fromkeys(str(warning.message) for warning in warned):
-            self.view.warn(text)
+            self.view.warn(told(text))
 
 
 def source_of(create: Create) -> Source:

@@ -186,7 +186,7 @@ REFUSED = {
         {"all": "SELECT A.id AS query FROM A [RANGE 3], B, C WHERE A.k = B.k AND B.k = C.k"},
         {"sink": "x.csv"},
     ),
-    "results cannot go to x.csv": (
+    "results of all and results of other cannot both go to x.csv": (
         {"all": QUERIES["three"], "other": QUERIES["all"]},
         {"sink": {"all": "x.csv", "other": "x.csv"}},
     ),
