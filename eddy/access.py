@@ -38,7 +38,8 @@ class Access:
     """The locks of one engine. Whoever holds `_state` may read or change its arrays.
 
     `_turn` makes them take turns: who wants `_state` waits for it with `_turn` in hand. So a caller that gives it away
-    between two batches does not get it back before a reader who has waited.
+    between two batches does not get it back before a reader who has waited. And nobody who has `_state` may ask for
+    `_turn`: he would wait for a reader who waits for him.
     """
 
     def __init__(self) -> None:
@@ -77,7 +78,9 @@ class Access:
         signals.release()
 
     def take(self) -> None:
-        """The caller begins to change the state; readers wait until `give`."""
+        """The caller begins to change the state; readers wait until `give`. Who has it already may not ask for it."""
+        if self._changer == get_ident():
+            raise RuntimeError("this thread changes the engine already: to take it again waits for ever")
         with self._turn:
             try:
                 self._state.acquire()

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from attrs import define, frozen
 
 from eddy.engine.eddy import Eddy
 from eddy.monitoring.histogram import Histogram
 from eddy.monitoring.several import of_several
+from eddy.monitoring.streams import of_streams
 from eddy.several.shared_eddy import SharedEddy
-from eddy.values.types import UNITS
 
 SHARE = 100
 """A reading is used again until so many times as long as it took has passed: reading costs a hundredth at most."""
@@ -58,13 +57,13 @@ METRICS = {
         Metric(
             "eddy_core_plan_changes_total",
             "counter",
-            "Of several queries, changes of each plan, by the first of its queries.",
+            "Of several queries, changes of each plan, by the first query that had it.",
             "query",
         ),
         Metric(
             "eddy_core_results_total",
             "counter",
-            "Of several queries, what each plan has joined, before its queries are told apart, by the first of these.",
+            "Of several queries, what each plan has joined, before its queries are told apart, by the first query.",
             "query",
         ),
         Metric("eddy_memory_bytes", "gauge", "Bytes that are held, by part.", "part", "By"),
@@ -91,26 +90,13 @@ Values = dict[str, dict[str, Value]]
 def of_engine(engine: Eddy) -> Values:
     """What an engine tells. Times that are whole numbers count seconds."""
     statistics = engine.statistics()
-    unit = engine.query.time_unit
-    second = 1 if unit is None else UNITS[unit]
     streams = statistics.streams
-    by_stream: dict[str, dict[str, Any]] = {
-        "eddy_rows_total": {stream.name: stream.rows for stream in streams},
-        "eddy_live_rows": {stream.name: stream.live for stream in streams},
-        "eddy_waiting_rows": {stream.name: stream.waiting for stream in streams},
-        "eddy_late_rows_total": {stream.name: stream.late for stream in streams},
-        "eddy_refused_rows_total": {stream.name: stream.refused for stream in streams},
-        "eddy_newest_event_time_seconds": {
-            s.name: s.newest / second for s in streams if s.newest is not None
-        },
-        "eddy_lag_seconds": {s.name: s.lag / second for s in streams if s.lag is not None},
-        "eddy_watermark_seconds": {s.name: s.watermark / second for s in streams if s.watermark is not None},
-    }
     parts: dict[str, Value] = {f"stream {stream.name}": stream.bytes for stream in streams}
     parts["composites"] = sum(stair.bytes for stair in statistics.stairs)
     parts["feedback"] = 0 if statistics.feedback is None else statistics.feedback.bytes
     parts["other"] = max(0, statistics.bytes - sum(part for part in parts.values() if isinstance(part, int)))
-    values: Values = {name: dict(found) for name, found in by_stream.items()}
+    values = of_streams(streams, engine.query.time_unit)
+    values["eddy_refused_rows_total"] = {stream.name: stream.refused for stream in streams}
     values["eddy_results_total"] = {"": statistics.results}
     values["eddy_plan_changes_total"] = {"": statistics.migrations}
     values["eddy_suspended_rows"] = {"": 0 if statistics.feedback is None else statistics.feedback.waiting}

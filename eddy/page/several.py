@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
-from attrs import define, field
+from attrs import define, field, frozen
 
 from eddy.inspect.described import described
 from eddy.page.plain import as_json
@@ -44,6 +44,23 @@ class CoreRecorder(Recorder):
         )
 
 
+@frozen(eq=False)
+class Seen:
+    """The cores as they were seen together; a server reads it while the next is made."""
+
+    recorders: Mapping[int, CoreRecorder] = field(factory=dict)
+    """By the identity of the engine of the core."""
+    names: Mapping[int, tuple[str, ...]] = field(factory=dict)
+    """The queries of each."""
+    changes: int = 0
+    """How often queries have come or gone, and readings of cores that are gone."""
+
+    @property
+    def version(self) -> int:
+        """How many readings there were, and changes of the queries."""
+        return self.changes + sum(recorder.version for recorder in self.recorders.values())
+
+
 @define(eq=False)
 class Recorders:
     """Reads the engines of all cores. A page shows that of one query, the first if nobody says which."""
@@ -52,18 +69,15 @@ class Recorders:
     title: str = "Eddy"
     sources: Mapping[str, str] = field(factory=dict)
     began: float | None = None
-    _of: dict[int, CoreRecorder] = field(init=False, factory=dict)
-    """By the identity of the engine of the core."""
-    _cores: dict[int, tuple[str, ...]] = field(init=False, factory=dict)
-    _changes: int = field(init=False, default=0)
-    """How often queries have come or gone, and readings of cores that are gone."""
+    _seen: Seen = field(init=False, factory=Seen)
 
     def read(self, more: Mapping[str, Mapping[str, Any]] | None = None, now: bool = False) -> bool:
         """Read all cores, those for which it is time, or ``now``."""
-        if self.engine is None:
+        engine = self.engine
+        if engine is None:
             return False
-        self._look(self.engine)
-        found = [recorder.read(more, now) for recorder in self._of.values()]
+        self._look(engine)
+        found = [_read(recorder, engine, more, now) for recorder in self._seen.recorders.values()]
         return any(found)
 
     def end(
@@ -71,54 +85,66 @@ class Recorders:
     ) -> None:
         """The run is over: what is read now stays, and the engine may go."""
         if self.engine is not None:
-            for recorder in self._of.values():
+            if not closed:
+                self._look(self.engine)
+            for recorder in self._seen.recorders.values():
                 recorder.end(how, more, closed)
         self.engine = None
 
     @property
     def version(self) -> int:
         """How many readings there were, and changes of the queries."""
-        return self._changes + sum(recorder.version for recorder in self._of.values())
+        return self._seen.version
 
     def told(self, query: str | None = None) -> dict[str, Any]:
         """What there is to say of the core of a query, as JSON has it, with all cores by their queries."""
-        here = next((key for key, names in self._cores.items() if query in names), None)
-        if here is None and self._cores:
-            here = next(iter(self._cores))
+        seen = self._seen
+        here = next((key for key, names in seen.names.items() if query in names), None)
         if here is None:
-            return {**_NOTHING, "title": self.title, "version": self.version}
+            here = next(iter(seen.names), None)
+        if here is None:
+            return {**_NOTHING, "title": self.title, "version": seen.version}
         cores = [
             {"queries": few(names), "at": f"?query={quote(names[0], '')}", "here": key == here}
-            for key, names in self._cores.items()
+            for key, names in seen.names.items()
         ]
-        title = f"{self.title}: {few(self._cores[here])}"
-        return {**self._of[here].told(), "title": title, "cores": cores, "version": self.version}
+        title = f"{self.title}: {few(seen.names[here])}"
+        return {**seen.recorders[here].told(), "title": title, "cores": cores, "version": seen.version}
 
     def json(self) -> str:
         """What there is to say of the first core, as a text."""
         return as_json(self.told())
 
     def _look(self, engine: SharedEddy) -> None:
-        """See which queries there are."""
-        queries, cores = engine.queries, engine.cores
-        found = {id(engine.engine_of(names[0])): names for names in cores}
-        if found == self._cores:
+        """See which queries there are, all at one moment."""
+        cores, old = engine.cores_with_queries(), self._seen
+        names = {id(core.engine): tuple(core.queries) for core in cores}
+        if names == old.names:
             return
-        for key, names in found.items():
-            if key not in self._of:
-                own = {name: queries[name] for name in names}
-                core = engine.engine_of(names[0])
-                self._of[key] = CoreRecorder(core, self.title, self.sources, began=self.began, queries=own)
-        gone = [recorder.version for key, recorder in self._of.items() if key not in found]
-        self._of = {key: self._of[key] for key in found}
-        self._cores, self._changes = found, self._changes + 1 + sum(gone)
-        every = [
-            f"{few(names)}: {'one query' if len(names) == 1 else f'{len(names)} queries'}" for names in cores
-        ]
+        recorders = {
+            id(core.engine): old.recorders.get(id(core.engine))
+            or CoreRecorder(core.engine, self.title, self.sources, began=self.began, queries=core.queries)
+            for core in cores
+        }
+        every = [f"{few(n)}: {'one query' if len(n) == 1 else f'{len(n)} queries'}" for n in names.values()]
         shared = "Queries of this engine, those in one line with one plan and one set of STAIRs:\n  "
         others = shared + "\n  ".join(every)
-        for key, names in found.items():
-            self._of[key].retell({name: queries[name] for name in names}, others)
+        for core in cores:
+            recorders[id(core.engine)].retell(core.queries, others)
+        gone = sum(one.version for key, one in old.recorders.items() if key not in recorders)
+        self._seen = Seen(recorders, names, old.changes + 1 + gone)
+
+
+def _read(
+    recorder: CoreRecorder, engine: SharedEddy, more: Mapping[str, Mapping[str, Any]] | None, now: bool
+) -> bool:
+    """Read a core, unless its queries go meanwhile."""
+    try:
+        return recorder.read(more, now)
+    except Exception:
+        if any(core.engine is recorder.engine for core in engine.cores_with_queries()):
+            raise
+        return False
 
 
 _NOTHING: dict[str, Any] = {

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from typing import Any
 from urllib.parse import quote
 
 from eddy.engine.eddy import Eddy
 from eddy.errors import EddyError
+from eddy.log.events import ENGINE
 from eddy.page.html import write
 from eddy.page.recorder import PERIOD, Recorder
 from eddy.page.server import Server
 from eddy.page.several import Recorders
 from eddy.several.shared_eddy import SharedEddy
 from eddy.shown import kind_of
+
+LOG = logging.getLogger(ENGINE)
 
 
 class Watching:
@@ -71,8 +75,14 @@ class Watching:
         return self.recorder.told(query) if isinstance(self.recorder, Recorders) else self.recorder.told()
 
     def _follow(self) -> None:
+        failed = False
         while not self._over.wait(PERIOD / 2):
-            self.recorder.read()
+            try:
+                self.recorder.read()
+            except Exception:
+                if not failed:  # said once: the next reading may find the engine in order
+                    LOG.exception("the page could not be read; it is tried again, and not said again")
+                failed = True
 
 
 def watch(engine: Eddy, *, port: int = 0, query: str | None = None) -> Watching:

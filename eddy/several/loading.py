@@ -59,6 +59,7 @@ def registry_of(file: SnapshotFile, queries: Any, options: Mapping[str, Any]) ->
         none = dict.fromkeys(("routing", "migration", "feedback", "memory"))
         registry = Registry({**none, **own, "threads": 1, **given}, order)
         _restore_feed(registry.feed, header, file)
+        registry.changes_dropped = header.get("changes_dropped", 0)  # not in the first snapshots
         registry.waiting.declare()
         if saved is not None:
             like: Any = SimpleNamespace(reorder=registry.waiting.buffer)

@@ -21,7 +21,7 @@ class Overall:
     events: int
     """Rows that have arrived."""
     migrations: int
-    """Changes of plan, of all cores that are there."""
+    """Changes of plan, those of cores that are gone too."""
     bytes: int
     memory: int | None
     """The memory budget, if there is one."""
@@ -39,7 +39,7 @@ def overall_of(registry: Registry) -> Overall:
     buffer = registry.waiting.buffer
     return Overall(
         events=registry.feed.events,
-        migrations=sum(state.migrations for state in states),
+        migrations=registry.changes_dropped + sum(state.migrations for state in states),
         bytes=registry.nbytes,
         memory=states[0].options.memory if states else None,
         streams=_streams(registry, buffer),

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
+
+from attrs import frozen
 
 from eddy.engine.eddy import Eddy, EngineOver
 from eddy.engine.stair import StairView
 from eddy.errors import EddyError
 from eddy.inspect.explanation import Explanation
+from eddy.query.query import Query
 from eddy.results.result import Result
 from eddy.several.overall import Overall, overall_of
 from eddy.several.registry import Registry
@@ -17,6 +20,8 @@ from eddy.several.shared_group import SharedGroup
 from eddy.statistics import Statistics
 from eddy.steering.decisions import Decision
 from policies import View
+
+T = TypeVar("T")
 
 SHOWN = 10
 """Names that are shown of many queries."""
@@ -29,6 +34,16 @@ def few(names: Iterable[str]) -> str:
     return ", ".join(every[:SHOWN]) + (f" and {more:,} more" if more > 0 else "")
 
 
+@frozen(eq=False)
+class Core:
+    """A core as it is at a moment."""
+
+    called: str
+    """What it goes by as long as it is there: its first query, which may have been dropped."""
+    engine: EngineOver
+    queries: Mapping[str, Query]
+
+
 class QueryDoors(Eddy):
     """The doors of `SharedEddy` that lead to the engine of a query."""
 
@@ -39,7 +54,23 @@ class QueryDoors(Eddy):
     @property
     def cores(self) -> tuple[tuple[str, ...], ...]:
         """The names of the queries, those together that have one core, and so one plan."""
-        return tuple(group.names for group in self._registry.groups)
+        return tuple(group.names for group in tuple(self._registry.groups))
+
+    def cores_with_queries(self) -> tuple[Core, ...]:
+        """All cores with their queries, as they are at one moment.
+
+        For who reads while another thread adds and drops: an engine whose queries have gone may raise anything.
+        """
+        registry = self._registry
+
+        def found() -> tuple[Core, ...]:
+            queries = registry.queries
+            return tuple(
+                Core(name, group.engine, {n: queries[n] for n in group.names})
+                for name, group in registry.called.items()
+            )
+
+        return registry.access.ask(found)
 
     def engine_of(self, query: str) -> EngineOver:
         """The engine that runs a query, with all that have its core: for pages and metrics, which read it."""
@@ -50,7 +81,7 @@ class QueryDoors(Eddy):
     @property
     def plan(self) -> Any:
         """The plan of each query."""
-        return {name: group.engine.plan for name, group in self._registry.of.items()}
+        return self._each(lambda engine: engine.plan)
 
     def migrate(self, plan: str, query: str | None = None) -> None:
         """Change the plan of a query now, and that of all that share it; see `add` for one of its own."""
@@ -67,7 +98,7 @@ class QueryDoors(Eddy):
     @property
     def pinned(self) -> Any:
         """The sub-plans that are kept, by query."""
-        return {name: group.engine.pinned for name, group in self._registry.of.items()}
+        return self._each(lambda engine: engine.pinned)
 
     def freeze(self, query: str | None = None) -> None:
         """Ask the routing policy no more about the plan of a query, or of all."""
@@ -82,12 +113,12 @@ class QueryDoors(Eddy):
     @property
     def frozen(self) -> Any:
         """Whether the routing policy is kept from deciding, by query."""
-        return {name: group.engine.frozen for name, group in self._registry.of.items()}
+        return self._each(lambda engine: engine.frozen)
 
     @property
     def decisions(self) -> Any:
         """What the routing policy has decided, by query."""
-        return {name: self.decisions_of(name) for name in self._registry.queries}
+        return self._each(lambda engine: engine.decisions)
 
     def decisions_of(self, query: str) -> tuple[Decision, ...]:
         """What the routing policy has decided about the plan of a query, oldest first."""
@@ -96,7 +127,7 @@ class QueryDoors(Eddy):
     @property
     def memory(self) -> int | None:
         """The memory budget in bytes, if there is one."""
-        return self._registry.groups[0].engine.memory if self._registry.groups else None
+        return next((group.engine.memory for group in tuple(self._registry.groups)), None)
 
     def _engine(self, query: str | None, call: str) -> EngineOver:
         """The engine of a query, which may be left out where there is one."""
@@ -106,9 +137,13 @@ class QueryDoors(Eddy):
             raise EddyError(f"say which query is meant: {call}; there are {few(self._registry.queries)}")
         return self._registry.group(query).engine
 
+    def _each(self, ask: Callable[[EngineOver], T]) -> dict[str, T]:
+        """What the engine of each query answers. Queries may come and go meanwhile, in another thread."""
+        return {name: ask(group.engine) for name, group in self._registry.of.copy().items()}
+
     def _engines(self, query: str | None) -> list[EngineOver]:
         return (
-            [group.engine for group in self._registry.groups]
+            [group.engine for group in tuple(self._registry.groups)]
             if query is None
             else [self._registry.group(query).engine]
         )
@@ -118,17 +153,17 @@ class QueryDoors(Eddy):
     @property
     def routing(self) -> Any:  # type: ignore[override]
         """The routing policy of each query; those of one core have one."""
-        return {name: group.engine.routing for name, group in self._registry.of.items()}
+        return self._each(lambda engine: engine.routing)
 
     @property
     def migration(self) -> Any:  # type: ignore[override]
         """The migration technique of each query."""
-        return {name: group.engine.migration for name, group in self._registry.of.items()}
+        return self._each(lambda engine: engine.migration)
 
     @property
     def feedback(self) -> Any:  # type: ignore[override]
         """The feedback policy of each query."""
-        return {name: group.engine.feedback for name, group in self._registry.of.items()}
+        return self._each(lambda engine: engine.feedback)
 
     @property
     def batch_size(self) -> Any:  # type: ignore[override]
@@ -167,7 +202,7 @@ class QueryDoors(Eddy):
         if query is not None:
             found: Statistics = self._registry.group(query).engine.statistics()
             return found
-        return {name: group.engine.statistics() for name, group in self._registry.of.items()}
+        return self._each(lambda engine: engine.statistics())
 
     def overall(self) -> Overall:
         """What all queries hold together: rows of the streams, late ones too, the watermark, bytes.
@@ -186,7 +221,7 @@ class QueryDoors(Eddy):
 
     def explain(self, query: str | None = None, *, analyze: bool = False) -> str:
         """Which queries share a plan, and for each plan what `Eddy.explain` says; of one query, or of all."""
-        groups = self._registry.groups if query is None else [self._registry.group(query)]
+        groups = tuple(self._registry.groups) if query is None else [self._registry.group(query)]
         texts = []
         for group in groups:
             many = len(group.names)
@@ -197,7 +232,7 @@ class QueryDoors(Eddy):
     @property
     def log(self) -> Any:
         """What tells `logging` of the engine of each query."""
-        return {name: group.engine.log for name, group in self._registry.of.items()}
+        return self._each(lambda engine: engine.log)
 
     def view(self, query: str | None = None) -> View:
         """What the routing policy of a query would see if it were asked now."""
@@ -224,7 +259,8 @@ class QueryDoors(Eddy):
 
     def why_not(self, /, query: str | None = None, **rows: int) -> Explanation:  # type: ignore[override]
         """Why these rows, one of each stream by number, gave a query no result."""
-        engine = self._engine(query, "why_not(query=..., A=12)")
+        stream = next(iter(rows or next(iter(self._registry.queries.values())).names))
+        engine = self._engine(query, f"why_not(query=..., {stream}=12)")
         name = query if query is not None else next(iter(self._registry.queries))
         group = self._registry.group(name)
         if isinstance(group, SharedGroup):

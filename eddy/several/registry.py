@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from eddy.access import Access
 from eddy.engine.build import House
 from eddy.engine.options import checked
 from eddy.errors import EddyError, PlanError
 from eddy.query.query import Query
+from eddy.reorder.buffer import ReorderBuffer
 from eddy.several.core import is_shareable, signature
-from eddy.several.feed import Admitted, Feed
+from eddy.several.feed import Admitted, Feed, FeedStream
 from eddy.several.group import Group, Makers
 from eddy.several.opening import Opening
 from eddy.several.own_group import OwnGroup
@@ -20,6 +22,8 @@ from eddy.several.results import Results
 from eddy.several.shared_group import SharedGroup
 from eddy.several.waiting import Waiting
 from eddy.shown import shown
+
+T = TypeVar("T")
 
 
 class Registry:
@@ -31,6 +35,10 @@ class Registry:
         self.access, self.feed = Access(), Feed()
         self.waiting = Waiting(self.feed, *order)
         self.groups: list[Group] = []
+        self.called: dict[str, Group] = {}
+        """The same by the query that each began with; another name where an older group goes by that."""
+        self.changes_dropped = 0
+        """Changes of plan of groups that are gone."""
         self.of: dict[str, Group] = {}
         self.queries: dict[str, Query] = {}
         """Another dict whenever one comes or goes."""
@@ -71,22 +79,42 @@ class Registry:
 
     def add(self, name: str, query: Query, plan: str | None, history: bool) -> None:
         """One more query, which was checked."""
-        self._with_state(partial(self._add, name, query, plan, history))
-
-    def _add(self, name: str, query: Query, plan: str | None, history: bool) -> None:
-        firsts = self._live(query) if history else {}
         before, waiting = dict(self.feed.streams), self.waiting.buffer
+        add = self._add_shared if is_shareable(query) else self._add_own
         try:
-            self.feed.declare(query)
-            self.waiting.declare()
-            firsts = {s: firsts.get(s, self.feed.payload(s).next_row) for s in query.streams}
-            group = self._group_for(name, query, plan, history, firsts)
+            add(name, query, plan, history)
         except BaseException as error:
-            self.feed.restore(before)
-            self.waiting.buffer = waiting
+            self._with_state(partial(self._undeclare, before, waiting))
             if isinstance(error, PlanError):
                 raise PlanError(f"query {name}: {error}") from None
             raise
+
+    def _add_shared(self, name: str, query: Query, plan: str | None, history: bool) -> None:
+        def work() -> None:
+            firsts = self._declare(query, history)
+            self._run(self._group_for(name, query, plan, history, firsts), name, query)
+
+        self._with_state(work)
+
+    def _add_own(self, name: str, query: Query, plan: str | None, history: bool) -> None:
+        """It takes the state itself for each piece of the rows that are there; nobody sees it before it has them."""
+        firsts = self._with_state(partial(self._declare, query, history))
+        own = OwnGroup(name, query, plan, self.options, self.house)
+        own.begin(self.feed, firsts)
+        self._with_state(partial(self._run, own, name, query))
+
+    def _declare(self, query: Query, history: bool) -> dict[str, int]:
+        """Have the streams of a query; returns of each the first row that it sees."""
+        firsts = self._live(query) if history else {}
+        self.feed.declare(query)
+        self.waiting.declare()
+        return {s: firsts.get(s, self.feed.payload(s).next_row) for s in query.streams}
+
+    def _undeclare(self, streams: dict[str, FeedStream], waiting: ReorderBuffer | None) -> None:
+        self.feed.restore(streams)
+        self.waiting.buffer = waiting
+
+    def _run(self, group: Group, name: str, query: Query) -> None:
         self.enter(group, {name: query})
         self.waiting.need(self.used)
 
@@ -94,18 +122,20 @@ class Registry:
         """A group runs these queries from now on."""
         if group not in self.groups:
             self.groups.append(group)
+            self.called[self._name_for(next(iter(queries)))] = group
             group.state.beside = partial(self._beside, group)
         self.of.update(dict.fromkeys(queries, group))
         self.queries = {**self.queries, **queries}
+
+    def _name_for(self, first: str) -> str:
+        """A name that no group goes by."""
+        more = (f"{first} ({n})" for n in itertools.count(2))
+        return next(name for name in itertools.chain([first], more) if name not in self.called)
 
     def _group_for(
         self, name: str, query: Query, plan: str | None, history: bool, firsts: dict[str, int]
     ) -> Group:
         """The group that has taken a query in: that of its core and the plan that it was given, or a new one."""
-        if not is_shareable(query):
-            own = OwnGroup(name, query, plan, self.options, self.house)
-            own.begin(self.feed, firsts)
-            return own
         said = signature(query)
         for group in self.groups:
             if isinstance(group, SharedGroup) and group.takes(said, plan):
@@ -129,6 +159,8 @@ class Registry:
             group.state.recent.seal()
         if isinstance(group, OwnGroup) or not group.names:
             self.groups.remove(group)
+            self.called = {name: one for name, one in self.called.items() if one is not group}
+            self.changes_dropped += group.state.migrations
         del self.of[name]
         self.queries = {known: query for known, query in self.queries.items() if known != name}
         self.tidy()
@@ -203,11 +235,11 @@ class Registry:
         self._forget()
         self.feed.take(admitted)
 
-    def _with_state(self, work: Callable[[], None]) -> None:
+    def _with_state(self, work: Callable[[], T]) -> T:
         """Do something that nobody may read results in the middle of."""
         self.access.take()
         try:
-            work()
+            return work()
         finally:
             self.access.give()
 
@@ -230,7 +262,11 @@ class Registry:
 
     def close(self) -> None:
         """Let go of all queries and rows."""
-        self.groups, self.of, self.queries, self.feed = [], {}, {}, Feed()
+
+        def work() -> None:
+            self.groups, self.called, self.of, self.queries, self.feed = [], {}, {}, {}, Feed()
+
+        self._with_state(work)
 
     # -- sizes ---------------------------------------------------------------------------------------------------------
 

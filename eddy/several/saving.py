@@ -62,6 +62,7 @@ def save(registry: Registry, path: str | os.PathLike[str], metadata: Any) -> Non
     several = {
         "options": {name: registry.options[name] for name in OPTIONS},
         "events": feed.events,
+        "changes_dropped": registry.changes_dropped,
         "streams": {name: {**_stream(one), "low": lows[name]} for name, one in feed.streams.items()},
         "lateness": _lateness(registry.waiting.lateness),
         "disorder": disorder.describe(buffer),

@@ -42,8 +42,8 @@ class WantedRows:
         return False
 
     def join(self, slot: int, query: Query) -> None:
-        """Note of the live rows which a new query wants."""
-        self.tidy()
+        """Note of the live rows which a new query wants; for who changes the engine."""
+        self._keep(self._full())
         for number, name in enumerate(self.core.names if self.core.filtered else ()):
             rows = self._live(number)
             wants = self.wants(query, name, rows) if name in query.filters else None
@@ -52,21 +52,28 @@ class WantedRows:
             self._store(number, rows, np.where(numbers == 0, 0, found))
 
     def tidy(self) -> None:
-        """Forget the sets of rows that are gone, where there are many; a migration may have copies of the rows."""
-        full = [name for name in self.core.names if self.lineage.sets[name].is_full]
-        if not full or not self.state.changes.quiet:
+        """Forget the sets of rows that are gone, where there are many; for a caller who does not change it yet."""
+        full = self._full()
+        if not full:
             return
         self.state.access.take()
         try:
-            for name in full:
-                number = self.core.names.index(name)
-                payload = self.state.streams[number].payload
-                rows = np.arange(
-                    payload.low, payload.next_row
-                )  # those of results that nobody has read yet, too
-                self._store(number, rows, self.lineage.keep(name, self._numbers(number, rows)))
+            self._keep(full)
         finally:
             self.state.access.give()
+
+    def _full(self) -> list[str]:
+        """The streams with many sets; none while a migration may have copies of their rows."""
+        full = [name for name in self.core.names if self.lineage.sets[name].is_full]
+        return full if full and self.state.changes.quiet else []
+
+    def _keep(self, full: list[str]) -> None:
+        """Keep the sets of these streams that their rows have, those of results that nobody has read yet, too."""
+        for name in full:
+            number = self.core.names.index(name)
+            payload = self.state.streams[number].payload
+            rows = np.arange(payload.low, payload.next_row)
+            self._store(number, rows, self.lineage.keep(name, self._numbers(number, rows)))
 
     def _live(self, number: int) -> Slots:
         lowwater = self.state.lowwater

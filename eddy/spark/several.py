@@ -74,8 +74,8 @@ class SharedCell:
 
     def statistics(self) -> Told:
         """Its plans, each with its queries."""
-        plans = self._engine.plan
-        told = "; ".join(f"{few(names)}: {plans[names[0]]}" for names in self._engine.cores)
+        cores = self._engine.cores_with_queries()
+        told = "; ".join(f"{few(core.queries)}: {core.engine.plan}" for core in cores)
         return Told(told, self._results, self._engine.nbytes)
 
     def _counted(self, results: Results) -> Results:

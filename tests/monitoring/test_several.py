@@ -20,7 +20,7 @@ QUERIES = {
 
 
 def test_an_engine_tells_of_its_streams_once_and_of_each_plan():
-    """As `overall` says; a plan is that of the first of its queries."""
+    """As `overall` says; a plan goes by the first of its queries."""
     engine = eddy.Eddy(
         {name: eddy.sql(text, schemas=SCHEMAS) for name, text in QUERIES.items()},
         lateness=5,
@@ -47,6 +47,28 @@ def test_an_engine_tells_of_its_streams_once_and_of_each_plan():
     assert ("eddy_core_plan_changes_total", "some") not in found
     assert found["eddy_core_results_total", "all"] == engine.statistics("all").results
     assert found[("eddy_memory_budget_bytes",)] == told.memory == engine.memory > 0
+
+
+def test_a_core_goes_by_one_name_as_long_as_it_is_there():
+    """Its first query's, though that is dropped, and comes again with another core."""
+    engine = eddy.Eddy({name: eddy.sql(text, schemas=SCHEMAS) for name, text in QUERIES.items()})
+    registry = CollectorRegistry()
+    rows = {"ts": [1, 50], "k": [1, 1], "id": [1, 2]}
+    engine.push_all(dict.fromkeys("ABC", rows))
+    engine.migrate("B A", query="all")
+    results = engine.statistics("all").results
+    engine.drop("all")
+    engine.add("all", eddy.sql(QUERIES["other"].replace("9", "8"), schemas=SCHEMAS))
+    with eddy.metrics(engine, registry):
+        found = read(registry)
+    of = {key[1]: value for key, value in found.items() if key[0] == "eddy_core_plan_changes_total"}
+    assert of == {"all": 1, "other": 0, "all (2)": 0}
+    assert found["eddy_core_results_total", "all"] == results > 0
+    engine.drop("some")
+    with eddy.metrics(engine, registry):
+        found = read(registry)
+    assert {key[1] for key in found if key[0] == "eddy_core_results_total"} == {"other", "all (2)"}
+    assert found[("eddy_plan_changes_total",)] == 1
 
 
 def test_a_run_counts_the_results_of_each_query():

@@ -34,6 +34,22 @@ def test_streams_are_counted_once():
     assert eddy.Eddy({}).overall().streams == ()
 
 
+def test_changes_of_plan_are_counted_when_their_queries_are_gone(tmp_path):
+    """The count never falls, through a snapshot either."""
+    text = "SELECT A.k FROM A [RANGE 2], B [RANGE 2] WHERE A.k = B.k"
+    engine = eddy.Eddy({"short": made(text), "long": made(text.replace("2", "5")), "again": made(text)})
+    for name in ("short", "long"):
+        engine.migrate("B A", query=name)
+    assert engine.overall().migrations == 2
+    engine.drop("short")
+    engine.drop("long")
+    assert engine.overall().migrations == 2
+    engine.drop("again")
+    assert engine.overall().migrations == 2
+    engine.save(tmp_path / "none.eddy")
+    assert eddy.Eddy.load(tmp_path / "none.eddy").overall().migrations == 2
+
+
 def test_rows_that_wait_and_late_ones_are_counted():
     """There is one watermark for all queries."""
     query = made("SELECT A.k FROM A [RANGE 5], B [RANGE 5] WHERE A.k = B.k")
