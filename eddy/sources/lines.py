@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -13,7 +13,7 @@ from eddy.errors import EddyError
 from eddy.sources.base import BATCH, Bad, Piece, Seen, Source, joined, names_in
 from eddy.sources.compressed import damage_of, decompressed
 from eddy.sources.inferring import Inferred
-from eddy.sources.isolating import isolated
+from eddy.sources.isolating import isolated_lines
 from eddy.sources.looking import looked
 from eddy.sources.mistaken import one_line, refuse_others
 from eddy.sources.places import Files
@@ -252,21 +252,38 @@ def read_block(reader: Any, block: bytes, name: str, byte: int, line: int) -> Pi
     ends = np.flatnonzero(np.frombuffer(block, np.uint8) == 10) + 1
     starts = np.concatenate([[0], ends[: count - 1], [len(block)]])
 
-    def some(start: int, stop: int) -> Any:
-        found = reader.read(block[starts[start] : starts[stop]], stop - start)
-        return found if isinstance(found, Exception) else (found, start)
+    def one(number: int) -> bytes:
+        return block[starts[number] : starts[number + 1]]
 
-    good, failed = isolated(some, 0, count)
-    lines = [np.arange(start, start + found.num_rows) + line + 1 for found, start in good]
+    def some(numbers: Sequence[int]) -> Any:
+        first, last = numbers[0], numbers[-1]
+        together = last - first + 1 == len(numbers)
+        text = block[starts[first] : starts[last + 1]] if together else b"".join(map(one, numbers))
+        return reader.read(text, len(numbers))
+
+    good, failed = isolated_lines(some, lambda number: reader.suspect(one(number)), count)
     bad = []
     for number, error in failed:
-        text = block[starts[number] : starts[number + 1]].strip()
+        text = one(number).strip()
         if text:  # an empty line is no row, and nothing is wrong with it
             shown = text.decode("utf-8", "replace")[:CONTENT]
             bad.append(Bad(reader.reason(error), shown, line + number + 1))
-    rows = pa.Table.from_batches([found for found, _ in good]).combine_chunks() if good else None
-    where = np.concatenate(lines) if lines else None
+    rows, where = _in_order(good)
+    if where is not None:
+        where += line + 1
     return Piece(rows, position, tuple(bad), name, line + 1, where)
+
+
+def _in_order(good: list[tuple[Any, Sequence[int]]]) -> tuple[pa.Table | None, np.ndarray | None]:
+    """What was read of some lines each, in the order of the lines, and their numbers."""
+    if not good:
+        return None, None
+    rows = pa.Table.from_batches([found for found, _ in good]).combine_chunks()
+    where = np.concatenate([np.asarray(numbers, dtype=np.int64) for _, numbers in good])
+    if (where[1:] < where[:-1]).any():
+        order = np.argsort(where)
+        rows, where = rows.take(order), where[order]
+    return rows, where
 
 
 def _damaged(name: str, line: int, file: Any, growing: bool) -> Iterator[Piece]:

@@ -14,6 +14,7 @@ from eddy.sources.clocks import as_texts, is_timestamp, timed
 from eddy.sources.inferring import Columns, Inferred, with_units
 from eddy.sources.inferring_json import inferred_json
 from eddy.sources.mistaken import is_open, refuse_separators
+from eddy.sources.suspecting import suspect_csv, suspect_json
 from eddy.sources.utf8 import marked, with_header
 from eddy.sources.written import is_written, with_values
 
@@ -30,6 +31,9 @@ class Reader(Protocol):
 
     def read(self, block: bytes, lines: int) -> pa.RecordBatch | Exception:
         """The rows of so many lines; an error if there is one, or if they are not as many rows."""
+
+    def suspect(self, line: bytes) -> bool:
+        """Whether a line looks as if it were no row."""
 
     def reason(self, error: Exception) -> str:
         """What is wrong with the one line that gave this error."""
@@ -105,6 +109,7 @@ class CsvReader:
         self.names: list[str] = []
         self.texts = as_texts(self.columns)
         self.zoned = any(is_timestamp(kind) and kind.tz is not None for kind in columns.values())
+        self.suspect: Callable[[bytes], bool] = lambda line: False
         self.local = False
         """Whether times had no zone where their columns have one: then they are read as texts."""
 
@@ -114,7 +119,10 @@ class CsvReader:
             self.names = self.format.table(header, None, {}).column_names if header.strip() else []
         except pa.ArrowException:
             self.names = []
-        return next((name for name in self.columns if name not in self.names), None)
+        missing = next((name for name in self.columns if name not in self.names), None)
+        if missing is None:
+            self.suspect = suspect_csv(self.names, self.columns, self.format.delimiter)
+        return missing
 
     def read(self, block: bytes, lines: int) -> pa.RecordBatch | Exception:
         last = block[block.rfind(b"\n", 0, -1) + 1 :]
@@ -172,7 +180,7 @@ class JsonReader:
     def __init__(self, columns: dict[str, pa.DataType]) -> None:
         import pyarrow.json as paj
 
-        self.columns = columns
+        self.columns, self.suspect = columns, suspect_json(columns)
         self.written = {name: kind for name, kind in columns.items() if is_written(kind)}
         """Columns whose values are texts."""
         numbers = as_texts(columns)
