@@ -96,8 +96,8 @@ class SharedEngine:
         """The plans, each with its queries."""
         if self._last is not None:
             return self._last
-        plans = self.engine.plan
-        if len(set(plans.values())) == 1:
-            return str(next(iter(plans.values())))
-        told = [f"{few(names)}: {plans[names[0]]}" for names in self.engine.cores]
+        plans = [(core.queries, core.engine.plan) for core in self.engine.cores_with_queries()]
+        if len({plan for _, plan in plans}) == 1:
+            return plans[0][1]
+        told = [f"{few(queries)}: {plan}" for queries, plan in plans]
         return "; ".join(told[:CORES]) + (f"; {len(told) - CORES} more plans" if len(told) > CORES else "")

@@ -70,14 +70,13 @@ class SharedOutput(Output):
         self._shown: list[Place] | None = None
         self._alike: list[Alike] | None = None
         self._young: list[Member] | None = None
-        self._signed: tuple[dict[str, Member] | None, bool] = None, False
+        self._signed = 0
+        """How many queries ask for withdrawals."""
 
     @property
     def signed(self) -> bool:  # type: ignore[override]
         """Whether a query asks for withdrawals."""
-        if self._signed[0] is not self.members:
-            self._signed = self.members, any(member.signed for member in self.members.values())
-        return self._signed[1]
+        return self._signed > 0
 
     @property
     def shown(self) -> list[Place]:
@@ -102,6 +101,7 @@ class SharedOutput(Output):
     def join(self, member: Member) -> None:
         """One more query."""
         self.members = {**self.members, member.name: member}
+        self._signed += member.signed
         self._shown = self._alike = self._young = None
 
     def see_otherwise(self) -> None:
@@ -125,6 +125,7 @@ class SharedOutput(Output):
         left = dict(self.members)
         member = left.pop(name)
         self.members = left
+        self._signed -= member.signed
         self._shown = self._alike = self._young = None
         if not self.signed:
             self._changes = None

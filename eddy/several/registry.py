@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from typing import Any, TypeVar
 
@@ -42,6 +43,8 @@ class Registry:
         self.of: dict[str, Group] = {}
         self.queries: dict[str, Query] = {}
         """Another dict whenever one comes or goes."""
+        self._uses = Counter[str]()
+        """How many queries have each stream."""
         self._broken: BaseException | None = None
         self.house = House(self.access, self.feed.pool)
         self._filtered: set[Any] = set()
@@ -126,6 +129,8 @@ class Registry:
             group.state.beside = partial(self._beside, group)
         self.of.update(dict.fromkeys(queries, group))
         self.queries = {**self.queries, **queries}
+        for query in queries.values():
+            self._uses.update(query.streams.keys())
 
     def _name_for(self, first: str) -> str:
         """A name that no group goes by."""
@@ -162,6 +167,7 @@ class Registry:
             self.called = {name: one for name, one in self.called.items() if one is not group}
             self.changes_dropped += group.state.migrations
         del self.of[name]
+        self._uses -= Counter(self.queries[name].streams.keys())
         self.queries = {known: query for known, query in self.queries.items() if known != name}
         self.tidy()
 
@@ -172,9 +178,9 @@ class Registry:
         self.waiting.need(self.used)
 
     @property
-    def used(self) -> set[str]:
+    def used(self) -> Collection[str]:
         """The streams that queries have."""
-        return {stream for query in self.queries.values() for stream in query.streams}
+        return self._uses.keys()
 
     def group(self, name: object) -> Group:
         """Who runs a query."""
@@ -265,6 +271,7 @@ class Registry:
 
         def work() -> None:
             self.groups, self.called, self.of, self.queries, self.feed = [], {}, {}, {}, Feed()
+            self._uses.clear()
 
         self._with_state(work)
 
