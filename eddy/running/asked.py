@@ -91,7 +91,10 @@ def _tell_more(error: QueryError, text: str, typing: Typing) -> None:
     if re.search(r" has (?:no|a) column ", str(error)):
         for source in typing.sources.values():
             if not source.there():
-                error.args = (f"{error}. {source} is not there yet, and its schema names no such column",)
+                said, end, place = str(error).partition("\n")
+                error.args = (
+                    f"{said}. {source} is not there yet, and its schema names no such column{end}{place}",
+                )
     error.args = (_of_zones(_of_sources(str(error), text, typing), text, typing),)
     words = _words(text)
     told = [

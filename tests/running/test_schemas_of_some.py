@@ -124,6 +124,17 @@ def test_a_key_that_no_row_has_is_warned_of():
     assert found.column(0).to_pylist() == [None, None, None]
 
 
+def test_a_key_that_the_beginning_lacks_may_come_later(folder):
+    """Of a long file of JSON lines the first MB is looked at: a name is told of, and not refused."""
+    with open("long.jsonl", "w") as file:
+        file.writelines(json.dumps({"ts": i, "note": "x" * 100}) + "\n" for i in range(12_000))
+        file.write('{"ts": 12000, "tss": 5}\n')
+    source = eddy.source("long.jsonl", schema={"tss": "int64"})
+    with pytest.warns(UserWarning, match="has no column tss as far as it was looked at: did you mean ts[?]"):
+        found = eddy.run("SELECT tss FROM A [ROWS 1] WHERE ts > 11998", {"A": source}).to_arrow()
+    assert found.column(0).to_pylist() == [None, 5]
+
+
 @pytest.mark.parametrize("schema", [[], ["--schema", 'A={"ts": "int64"}']])
 def test_a_file_of_a_wrong_name_is_not_taken_for_one_that_lacks_a_column(schema, capfd):
     """What there is with nearly this name is told."""
@@ -140,7 +151,7 @@ def test_of_what_is_not_there_yet_the_schema_is_all_that_is_known(capfd):
     assert main([*argv, "--schema", 'A={"ts": "int64"}']) == 2
     told = capfd.readouterr().err
     assert "no stream has a column k" in told
-    assert "later.jsonl is not there yet, and its schema names no such column" in told
+    assert "later.jsonl is not there yet, and its schema names no such column\nline 1" in told
 
 
 def test_a_pattern_without_files_gives_nothing():
