@@ -10,6 +10,8 @@ from typing import Annotated
 
 from cyclopts import App, CycloptsError, Parameter
 
+from eddy.command.flowing import flowing
+
 DISTRIBUTION = "eddy-stairs"
 
 app = App(
@@ -56,6 +58,7 @@ def _refuse(error: Exception) -> int:
 
 
 @app.command
+@flowing
 def run(
     query: str,
     /,
@@ -177,6 +180,7 @@ def run(
 
 
 @app.command
+@flowing
 def sql(
     *files: str,
     command: Annotated[str | None, Parameter(name=["--command", "-c"])] = None,
@@ -202,6 +206,7 @@ def sql(
 
 
 @app.command
+@flowing
 def check(
     query: str,
     /,
@@ -236,6 +241,7 @@ def check(
 
 
 @app.command
+@flowing
 def replay(
     *sources: str,
     to: Annotated[str, Parameter(allow_leading_hyphen=True)],
@@ -284,6 +290,7 @@ def replay(
 
 
 @app.command
+@flowing
 def report(folder: str, /, *, out: str = "run.html") -> int:
     """Write a page of what a run was like, of its checkpoints: plans, why they were changed, rates, memory.
 
@@ -309,6 +316,7 @@ def doctor() -> int:
 
 
 @app.command(name="--install-completion")
+@flowing
 def completion(*, shell: str | None = None, output: str | None = None) -> int:
     """Install tab completion.
 
@@ -325,6 +333,7 @@ def completion(*, shell: str | None = None, output: str | None = None) -> int:
 
 
 @app.command
+@flowing
 def demo(
     *,
     synthetic: bool = False,

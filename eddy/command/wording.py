@@ -39,6 +39,7 @@ _RULES = (
         r"results of (\S+) and results of (\S+) cannot both go to (\S+): give another place",
         r"\1 and \2 have the same --out, \3",
     ),
+    (r" \(or read engine\.table\(\)\)", ""),
     (r"give final=False", "leave --final out"),
     (r"another query needs an engine of its own", "give this query another folder of --checkpoint"),
     (r"\bsink=(?=\W|$)", "--out"),

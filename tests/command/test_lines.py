@@ -168,3 +168,54 @@ def test_options_that_make_no_sense_say_so(place, capfd):
     assert "standard input can be read once, and A and B are to be read from it" in capfd.readouterr().err
     assert main(["run", QUERY, "A=A.csv", "--every", "5"]) == 0
     assert main(["run", QUERY, "A=A.csv", "--latency", "50"]) == 2
+
+
+def test_help_is_broken_by_the_terminal_alone(monkeypatch, capfd):
+    """No sentence ends in the middle of a line because a line of the source does."""
+    monkeypatch.setenv("COLUMNS", "400")
+    for command, sentence in (
+        ("run", "a folder of files that end with .sql. It is given for each, and all else are sources."),
+        ("demo", "joins them through partitions of eddies that change their plans, and checks every result"),
+    ):
+        with pytest.raises(SystemExit):
+            main([command, "--help"])
+        assert sentence in capfd.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        (
+            "need a sink for each, sink={'near': ..., 'large': ...}",
+            "need a sink for each, --out near=… --out large=…",
+        ),
+        (
+            "leave report= out, or give watch=True, whose page",
+            "leave --report out, or give --watch, whose page",
+        ),
+        ("another query needs an engine of its own", "give this query another folder of --checkpoint"),
+        ("give final=True for the groups", "give --final for the groups"),
+        (
+            "results of near and results of large cannot both go to x.csv: give another place",
+            "near and large have the same --out, x.csv",
+        ),
+    ],
+)
+def test_what_speaks_of_several_queries_is_told_as_it_is_typed(text, words):
+    """As with other options."""
+    assert told(text) == words
+
+
+def test_a_lateness_without_a_unit_is_not_told_of_sql(place, capfd):
+    """There is no lateness in SQL."""
+    (place / "T.csv").write_text("ts,k\n2024-01-01 00:00:05,1\n2024-01-01 00:00:01,1\n")
+    assert main(["run", "SELECT k FROM T", "T=T.csv", "--lateness", "5"]) == 2
+    said = capfd.readouterr().err
+    assert "or '5 seconds'" in said and "SQL" not in said
+
+
+def test_two_queries_cannot_have_one_file_each(place, capfd):
+    """They are named, and the file once."""
+    queries = ["--query", "n=SELECT k FROM A", "--query", "m=SELECT k FROM A"]
+    assert main(["run", *queries, "A=A.csv", "--out", "n=x.csv", "--out", "m=x.csv"]) == 2
+    assert capfd.readouterr().err.endswith("eddy: n and m have the same --out, x.csv\n")

@@ -20,6 +20,7 @@ from eddy.shell.statements import (
     Set,
     Show,
 )
+from eddy.shell.wording import told
 from eddy.values.types import column_type
 
 BIGINT, DECIMAL = column_type("int64"), column_type("decimal(10, 2)")
@@ -162,3 +163,21 @@ def test_an_open_quote():
     assert open_quote("FROM 'it''s") == 5
     assert open_quote('FROM \'a "b" c') == 5
     assert open_quote("FROM 'a'") is None
+
+
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        (
+            "it. Give more lateness=, or late='drop'",
+            "it. Say SET lateness = '5 min', or more, or SET late = 'drop'",
+        ),
+        ("give final=True for the groups (or read engine.table())", "SET final = true for the groups"),
+        ("limit= counts changes, and final= gives none", "limit counts changes, and final gives none"),
+        ("give lateness= too, as in lateness='30 s'", "give lateness too, as in SET lateness = '30 s'"),
+        ("the rows (a=5) stay", "the rows (a=5) stay"),
+    ],
+)
+def test_messages_of_the_library_are_told_in_statements(text, words):
+    """Options of Python are those of SET, or of WITH."""
+    assert told(text) == words
