@@ -104,10 +104,8 @@ def test_the_format_of_a_source_may_be_given(command, place, capfd, monkeypatch)
 
 def test_replay_takes_formats_and_warns_of_types(place, capfd):
     """As a run does."""
-    assert (
-        main(["replay", "A=feed", "--read", "A=csv", "--schema", 'A={"ts":"int64","k":"int64"}', "--to", "-"])
-        == 0
-    )
+    typed = ["--schema", 'A={"ts":"int64","k":"int64"}']
+    assert main(["replay", "A=feed", "--read", "A=csv", *typed, "--to", "-", "--speed", "max"]) == 0
     (place / "feed").write_text("ts,k\n" + "".join(f"{i},{i}\n" for i in range(100)) + "x,1\n")
     assert main(["replay", "A=feed", "--read", "A=csv", "--to", "-", "--speed", "max"]) == 0
     assert "eddy: A.ts: int64, 1 of 101 values does not fit, such as 'x'" in capfd.readouterr().err
