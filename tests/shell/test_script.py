@@ -128,7 +128,10 @@ def test_check_and_explain_run_nothing(place, capfd):
         (STREAMS + "CREATE STREAM A FROM 'A.csv'", "there is a stream A already"),
         ("DROP STREAM A", "there is no stream A"),
         (STREAMS + "\nSELECT nte\nFROM A [ROWS 1]", "did you mean A.note?"),
-        (STREAMS + "SELECT D.id FROM A [ROWS 1], D [ROWS 1]", "there is no stream D: CREATE STREAM D FROM 'place'"),
+        (
+            STREAMS + "SELECT D.id FROM A [ROWS 1], D [ROWS 1]",
+            "there is no stream D: CREATE STREAM D FROM 'place'",
+        ),
         ("SET latenes = '3s'", "there is no option latenes: did you mean lateness?"),
         ("SET limit = 'x'", "limit must be a whole number"),
         ("SET late = 'never'", "late must be"),
