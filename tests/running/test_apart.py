@@ -40,7 +40,12 @@ SOURCES = {"A": "A.csv", "B": "B.parquet", "C": "C.jsonl"}
         ({"A": "in/**/*.csv"}, "in/more/out.csv", {}, "in/more/out.csv, which A reads"),
         ({}, "out.csv", {"bad": "keep:C.jsonl"}, "C.jsonl, which C reads"),
         ({}, "out.csv", {"late": "keep:A.csv"}, "A.csv, which A reads"),
-        ({}, "out.jsonl", {"bad": "keep:./out.jsonl"}, "out.jsonl, where"),
+        (
+            {},
+            "out.jsonl",
+            {"bad": "keep:./out.jsonl"},
+            "results and bad rows cannot both go to .*out.jsonl: give another place",
+        ),
     ],
 )
 def test_a_place_that_is_read_is_not_written_to(sources, out, options, told, place):
