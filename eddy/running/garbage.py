@@ -13,7 +13,7 @@ from attrs import define
 
 @define(eq=False)
 class Garbage:
-    """That of one run. A program that leaves objects out by itself (`gc.freeze`) is not interfered with."""
+    """That of one run. A program that has left objects out by itself before (`gc.freeze`) is not interfered with."""
 
     _asked: bool = False
     _ours: bool = False
